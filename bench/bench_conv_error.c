@@ -28,7 +28,7 @@ static const struct {
 };
 
 static void run_once(wick_convolution *c, void *const *at) {
-    wick_conv_prepare(c);
+    wick_conv_prepare(c, NULL);
     void *shared = aligned_alloc(64, WICK_ALIGN_UP(c->shared + 64, 64)),
          *scratch = aligned_alloc(64, WICK_ALIGN_UP(c->scratch + 64, 64));
     if (!shared || !scratch) exit(1);

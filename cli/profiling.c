@@ -2,7 +2,29 @@
 
 #include "term/log.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+/* Of wick profile -- COMMAND. */
+static struct {
+    bool on;
+    char said[4096]; /* lines */
+} expected;
+
+void profiling_expect(bool on) {
+    expected.on = on;
+    *expected.said = '\0';
+}
+void profiling_tell(void) {
+    for (char *line = expected.said, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        talk("%s", line);
+    }
+    if (!*expected.said) talk("profile: nothing was recorded");
+    expected.on = false;
+}
 
 static bool ends_with(const char *name, const char *end) {
     const size_t n = strlen(name), m = strlen(end);
@@ -16,7 +38,7 @@ static bool is_timeline(const char *name) {
 }
 
 int profiling_memory_begin(profiling *g, const cli_options *o, wick_context *ctx) {
-    *g = (profiling){.o = o};
+    *g = (profiling){.o = o, .rank = g->rank, .ranks = g->ranks, .zero = g->zero};
     wick_status status = WICK_OK;
     if (!o->memory_files.n) return *o->memory_before ? log_fail(CLI_USAGE, "--memory-before is for --memory") : CLI_OK;
     for (int i = 0; i < o->memory_files.n; i++) {
@@ -53,7 +75,7 @@ int profiling_memory(profiling *g) {
 }
 
 int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
-    wick_profile_options options = {0};
+    wick_profile_options options = {.rank = g->rank, .ranks = g->ranks, .zero = g->zero};
     const int code = g->o ? CLI_OK : profiling_memory_begin(g, o, ctx);
     if (code != CLI_OK) return code;
     for (int i = 0; i < o->profiles.n; i++) {
@@ -70,24 +92,66 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
                 log_code(status, CLI_USAGE), "--profile: %s%s", log_why(ctx, status),
                 strstr(log_why(ctx, status), "is written as") ? "; .pftrace, .html and .trace.json are timelines" : "");
     }
-    if (!o->profiles.n) return CLI_OK;
+    if (!o->profiles.n && !expected.on) return CLI_OK;
     const wick_status status = wick_profile_start(ctx, &options, &g->profile);
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_USAGE), "--profile: %s", log_why(ctx, status));
+}
+
+void profiling_follow(cli_options *o) {
+    int n = 0;
+    for (int i = 0; i < o->profiles.n; i++)
+        if (is_timeline(o->profiles.items[i])) o->profiles.items[n++] = o->profiles.items[i];
+    o->profiles.n = n;
+    o->memory_files.n = 0;
+    o->memory_before = "";
+}
+
+int profiling_begin_shared(profiling *g, const cli_options *o, wick_context *ctx, wick_group *group) {
+    if (!group || wick_group_size(group) == 1) return profiling_begin(g, o, ctx);
+    struct timespec now = {0};
+    int64_t ahead;
+    int code = CLI_OK;
+    g->rank = wick_group_rank(group);
+    g->ranks = wick_group_size(group);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    g->zero = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    wick_status status = wick_group_clock(group, &ahead, NULL);
+    if (status == WICK_OK) status = wick_group_broadcast(group, 0, &g->zero, sizeof g->zero);
+    if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", wick_group_error(group));
+    g->zero += (uint64_t)ahead;
+    if (g->rank == 0) code = profiling_begin(g, o, ctx); /* the first one makes the file */
+    status = wick_group_broadcast(group, 0, &code, sizeof code);
+    if (status != WICK_OK && code == CLI_OK) return log_fail(CLI_FAILED, "%s", wick_group_error(group));
+    return g->rank && code == CLI_OK ? profiling_begin(g, o, ctx) : code;
+}
+
+/* A remark, at once or when the command has ended. */
+WICK_PRINTF(1, 2) static void remark(const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const size_t n = strlen(expected.said);
+    if (!expected.on)
+        talk("%s", text);
+    else if (n + strlen(text) + 2 <= sizeof expected.said)
+        snprintf(expected.said + n, sizeof expected.said - n, "%s\n", text);
 }
 
 static void say(wick_profile *p) {
     wick_profile_finding found[WICK_BOTTLENECKS];
     const wick_profile_info i = wick_profile_get_info(p);
     const int n = wick_profile_findings(p, 0, found);
-    talk("profile: %llu run%s in %.3g s; in kernels %.0f %%, waiting for batches %.0f %%, start-up %.0f %%",
-         (unsigned long long)i.runs, plural((int64_t)i.runs), i.wall, 100 * i.step / i.wall, 100 * i.wait / i.wall,
-         100 * i.startup / i.wall);
+    remark("profile: %llu run%s in %.3g s; in kernels %.0f %%, waiting for batches %.0f %%, start-up %.0f %%",
+           (unsigned long long)i.runs, plural((int64_t)i.runs), i.wall, 100 * i.step / i.wall, 100 * i.wait / i.wall,
+           100 * i.startup / i.wall);
     for (int k = 0; k < n; k++) {
-        talk("  %s %.0f %%%s%s: %s", found[k].name, 100 * found[k].share, *found[k].where ? ", most in " : "",
-             found[k].where, found[k].evidence);
-        talk("    try: %s", found[k].advice);
+        remark("  %s %.0f %%%s%s: %s", found[k].name, 100 * found[k].share, *found[k].where ? ", most in " : "",
+               found[k].where, found[k].evidence);
+        remark("    try: %s", found[k].advice);
     }
-    if (i.dropped) talk("  %llu spans are not in the timeline", (unsigned long long)i.dropped);
+    if (i.dropped) remark("  %llu spans are not in the timeline", (unsigned long long)i.dropped);
 }
 
 int profiling_end(profiling *g, int code) {

@@ -430,6 +430,7 @@ static void print_source(wick_c_printer *p, wick_text *out, const wick_text *bod
         wick_text_add(out, "_FMA\n");
         wick_c_print_vectors(m, out);
     }
+    if (m->pairs) wick_c_print_pairs(out);
     wick_text needs = {0}; /* what names math functions */
     if (rows.at) wick_text_bytes(&needs, rows.at, rows.len);
     if (p->functions.at) wick_text_bytes(&needs, p->functions.at, p->functions.len);

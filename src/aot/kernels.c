@@ -61,7 +61,7 @@ wick_status wick_c_print_copy(wick_c_printer *p, const wick_step *s) {
         f.n_reg = 2;
         f.out[0].reg = 1;
     }
-    wick_fused_prepare(&f);
+    wick_fused_prepare(&f, NULL);
     return print_fused(p, s, &f, "copy");
 }
 

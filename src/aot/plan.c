@@ -265,7 +265,7 @@ static wick_status lay_out(wick_c_writing *w) {
         const wick_step *s = wick_c_step_at(w, i);
         if (w->folded[i] || !wick_c_is_printed(s)) continue;
         const wick_c_step_printer *kind = wick_c_step_printer_of(s);
-        const size_t own = kind->own_scratch ? kind->own_scratch(s, w->buffers) : 0;
+        const size_t own = kind->own_scratch ? kind->own_scratch(s, w->buffers, w->pairs) : 0;
         if (own) s = with_scratch(w, &l, s, own);
         if (!s) return wick_c_no_memory(w);
         for (int k = 0; k < s->n_refs; k++) {
@@ -352,6 +352,20 @@ static wick_status make_function(wick_c_writing *w, const wick_c_entry *e, wick_
     return WICK_OK;
 }
 
+static wick_status find_variant(wick_c_writing *w, const char *isa) {
+    const char *tier = wick_tier_name(wick_tier_current());
+    w->pairs = isa && strcmp(isa, "cortex-m") == 0;
+    if (!isa || w->pairs) return WICK_OK;
+    w->isa = strcmp(isa, "avx512") == 0 ? WICK_C_AVX512 : strcmp(isa, "avx2") == 0 ? WICK_C_AVX2 : WICK_C_PLAIN;
+    if (!w->isa)
+        return wick_msg_set(w->msg, WICK_ERR_INVALID, "there is no variant of C for \"%s\": avx2, avx512 and cortex-m",
+                            isa);
+    if (strcmp(isa, tier) != 0)
+        return wick_msg_set(w->msg, WICK_ERR_INVALID, "the plan is for tier %s, and not for %s, whose C was asked for",
+                            tier, isa);
+    return WICK_OK;
+}
+
 static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries, const char *folder,
                            const wick_c_options *o, wick_c_info *info) {
     const char *name = o->name ? o->name : "model";
@@ -379,18 +393,8 @@ static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries
         .fused = true, /* as the base tier there */
 #endif
     };
-    if (o->isa) {
-        const char *tier = wick_tier_name(wick_tier_current());
-        w->isa = strcmp(o->isa, "avx512") == 0 ? WICK_C_AVX512
-                 : strcmp(o->isa, "avx2") == 0 ? WICK_C_AVX2
-                                               : WICK_C_PLAIN;
-        if (!w->isa)
-            return wick_msg_set(w->msg, WICK_ERR_INVALID, "there is no variant of C for \"%s\": avx2 and avx512",
-                                o->isa);
-        if (strcmp(o->isa, tier) != 0)
-            return wick_msg_set(w->msg, WICK_ERR_INVALID,
-                                "the plan is for tier %s, and not for %s, whose C was asked for", tier, o->isa);
-    }
+    WICK_TRY(find_variant(w, o->isa));
+    m.pairs = w->pairs;
     m.isa = w->isa;
     m.fused = m.fused || w->isa;
     for (int i = 0; i < n; i++) {

@@ -12,7 +12,8 @@ enum { X, NODES, SPLITS, ROOTS, TARGETS, WEIGHTS, RESULT };
 static bool has_extremes(const wick_forest *f) { return f->how == WICK_FOREST_MIN || f->how == WICK_FOREST_MAX; }
 
 /* A sum for each target; for extremes whether there was one, too. */
-size_t wick_c_trees_scratch(const wick_step *s, const wick_c_buffer *buffers) {
+size_t wick_c_trees_scratch(const wick_step *s, const wick_c_buffer *buffers, bool pairs) {
+    (void)pairs;
     (void)buffers;
     const wick_forest *f = s->args;
     return WICK_ALIGN_UP((size_t)((has_extremes(f) ? 2 : 1) * f->targets + 1) * sizeof(double), 16);

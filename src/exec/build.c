@@ -1,7 +1,6 @@
 /* build.c: from what was walked to a plan: copy, passes, lowering, memory. */
 #include "exec/exec.h"
 #include "exec/rewrite/rewrite.h"
-#include "kernels/tuning.h"
 #include "ops/lowering/cost.h"
 
 static wick_status note_types(wick_plan *plan) {
@@ -278,12 +277,10 @@ static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, c
     plan->n_slots = w->n_slots;
     wick_arena_init(&plan->arena, &plan->alloc, 16 * 1024);
     memset(planning->decisions, 0, sizeof planning->decisions);
-    const wick_tuning *was = wick_tuning_enter(&ctx->tuning);
     wick_arena temp;
     wick_arena_init(&temp, &plan->alloc, 16 * 1024);
     wick_status status = build(plan, &temp, w, n, wanted, leaf_layouts, passes, planning);
     wick_arena_free(&temp);
-    wick_tuning_enter(was);
     ctx->target = NULL; /* also after a failure in the middle of a pass */
     if (status != WICK_OK) {
         wick_plan_release(plan);

@@ -8,9 +8,8 @@
 /* Every field set and within its range; tuning may be NULL. */
 wick_tuning wick_tuning_whole(const wick_tuning *tuning);
 
-/* What this thread lays work out by: the defaults, or what was entered. Whoever makes a plan enters its context's and
- * afterwards what was there before. Kernels look only when they prepare: what runs is what was prepared. */
-const wick_tuning *wick_tuning_now(void);
-const wick_tuning *wick_tuning_enter(const wick_tuning *whole);
+/* What functions named _prepare lay work out by: tuning, of which every field is set, or for NULL the defaults of the
+ * current tier. They look at it and keep no pointer: what runs is what was prepared. */
+const wick_tuning *wick_tuning_or_default(const wick_tuning *tuning);
 
 #endif

@@ -256,10 +256,10 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     } else {
         WICK_TRY(wick_lower_out_channels_last(l, node, 0, &c));
     }
-    wick_conv_prepare(k);
+    wick_conv_prepare(k, &l->ctx->tuning);
     if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
-        int n = wick_conv_rejected(k, rejected);
+        int n = wick_conv_rejected(k, &l->ctx->tuning, rejected);
         if (node->op == &wick_op_conv && k->groups == 1) rejected[n++] = (wick_rejected){"sparse", dense};
         wick_lower_remark(l, node, wick_conv_name(k), n, rejected);
     }

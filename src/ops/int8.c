@@ -224,7 +224,7 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
                    (b_zero < 0 || wick_lower_is_kept(l, node->in[b_zero]));
     wick_tensor *state;
     p->known = wick_lower_look(l, node->in[1], &b, &state);
-    wick_int8_prepare(p);
+    wick_int8_prepare(p, &l->ctx->tuning);
     wick_lower_looked(state);
     if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];

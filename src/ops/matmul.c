@@ -316,7 +316,7 @@ wick_status wick_lower_sparse_rows(wick_lower *l, const wick_gemm *rows, wick_re
     memset(&m, 0, sizeof m);
     m.gemm = *rows;
     m.gemm.b_constant = true;
-    wick_gemm_prepare(&m.gemm);
+    wick_gemm_prepare(&m.gemm, &l->ctx->tuning);
     m.c = rows->m * rows->n * (int64_t)sizeof(float);
     WICK_TRY(lower_product(l, &m, true, 1, sizeof(float), 0,
                            (double)(rows->m * (rows->k + rows->n) + rows->k * rows->n) * sizeof(float), refs));
@@ -336,7 +336,8 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     wick_gemm *g = &m.gemm;
     const char *const dense = m.batch_rank || tb->rank != 2 ? "each product of the batch has a matrix of its own"
                                                             : wick_lower_sparse(l, node->in[1], 0, 1, 0, g);
-    if (dense && m.batch_rank == 0 && tb->rank == 2 && wick_lower_is_kept(l, node->in[1]) && wick_gemm_wants_rows(g)) {
+    if (dense && m.batch_rank == 0 && tb->rank == 2 && wick_lower_is_kept(l, node->in[1]) &&
+        wick_gemm_wants_rows(g, &l->ctx->tuning)) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
         g->b_row = g->n;
         g->b_col = 1;
@@ -350,8 +351,8 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     g->b_constant = !g->narrow && (wick_lower_is_kept(l, node->in[1]) || !dense);
     g->lower = !g->narrow && is_with_itself(g, &a, &b, &m);
     g->precision = (uint8_t)l->ctx->options.f32_precision;
-    wick_gemm_prepare(g);
-    if (!g->b_constant) wick_gemm_pack_in_tasks(g);
+    wick_gemm_prepare(g, &l->ctx->tuning);
+    if (!g->b_constant) wick_gemm_pack_in_tasks(g, &l->ctx->tuning);
     m.c = g->m * g->n * elem;
     m.packed = shared ? 0 : (int64_t)WICK_ALIGN_UP(g->packed, WICK_ALIGN);
     wick_ref refs[5] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};
@@ -360,7 +361,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
                            (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc)), refs));
     if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
-        int n = wick_gemm_rejected(g, rejected);
+        int n = wick_gemm_rejected(g, &l->ctx->tuning, rejected);
         if (dense) rejected[n++] = (wick_rejected){"sparse", dense};
         wick_lower_remark(l, node, wick_gemm_name(g), n, rejected);
     }

@@ -207,10 +207,10 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         order_for_reduction(f, attr, &outs[0]);
     }
     const wick_fused plain = *f;
-    wick_fused_prepare(f);
+    wick_fused_prepare(f, &l->ctx->tuning);
     if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
-        wick_lower_remark(l, node, wick_fused_name(f), wick_fused_rejected(f, rejected), rejected);
+        wick_lower_remark(l, node, wick_fused_name(f), wick_fused_rejected(f, &l->ctx->tuning, rejected), rejected);
     }
 
     wick_ref refs[WICK_STEP_BUFFERS];

@@ -261,13 +261,13 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
         bytes += (double)wick_type_bytes(out.type);
         a.field[a.n++] = f->results[k].field;
     }
-    wick_recurrent_prepare(r);
+    wick_recurrent_prepare(r, &l->ctx->tuning);
     if (wick_remarks(l->planning)) {
         bool peephole = false, ggates = false;
         wick_rejected rejected[WICK_REJECTED];
         for (int k = 0; k < a.n; k++) peephole |= a.field[k] == FIELD(peephole), ggates |= a.field[k] == FIELD(ggates);
-        wick_lower_remark(l, node, wick_recurrent_name(r), wick_recurrent_rejected(r, peephole, ggates, rejected),
-                          rejected);
+        wick_lower_remark(l, node, wick_recurrent_name(r),
+                          wick_recurrent_rejected(r, &l->ctx->tuning, peephole, ggates, rejected), rejected);
     }
     if (r->tasks_pack) {
         wick_ref packed = {.write = true};

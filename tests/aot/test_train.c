@@ -420,8 +420,9 @@ static void check_net(const char *folder, const net *n, int lanes, const char *i
         2, entries, folder,
         &(wick_c_options){.name = n->name, .lanes = lanes, .isa = isa, .states = states, .n_states = n_states}, &info);
     CHECK_MSG(status == WICK_OK, "%s: %s", n->name, wick_context_error(ctx));
-    void *library = status == WICK_OK ? compiled_load(folder, n->name, flags) : NULL;
-    CHECK_MSG(library, "%s", n->name);
+    const bool wanted = compiled_wanted();
+    void *library = status == WICK_OK && wanted ? compiled_load(folder, n->name, flags) : NULL;
+    CHECK_MSG(library || !wanted, "%s", n->name);
     if (library && wick_workspace_new(plan, &space) == WICK_OK && wick_workspace_new(run_plan, &run_space) == WICK_OK) {
         char name[80];
         snprintf(name, sizeof name, "%s_train", n->name);

@@ -89,7 +89,7 @@ static void test_program(wick_fused *f, wick_ew op, wick_ctype type) {
                                    .strides = {1}};
     f->out[0] = (wick_fused_io){
         .dtype = (uint8_t)dtype_of((wick_ctype)f->instr[0].to), .reg = (uint8_t)f->n_in, .strides = {1}};
-    wick_fused_prepare(f);
+    wick_fused_prepare(f, NULL);
 }
 
 TEST(every_row_is_printed_with_the_bits_of_the_base_tier) {
@@ -193,7 +193,7 @@ static void random_program(wick_fused *f, bool reduces) {
         f->out[0].strides[d] = reduced ? 0 : stride;
         if (!reduced) stride *= f->dims[d];
     }
-    wick_fused_prepare(f);
+    wick_fused_prepare(f, NULL);
 }
 
 static int64_t result_count(const wick_fused *f) {

@@ -281,6 +281,32 @@ TEST(a_part_of_each_batch_is_made_as_in_the_whole) {
     TEARDOWN;
 }
 
+/* Batches ahead were made for another part when this one is asked for. */
+TEST(a_part_that_moves_with_every_batch_is_made_as_in_the_whole) {
+    SETUP(.slow = true);
+    static const int64_t parts[][2] = {{0, 3}, {3, 7}, {1, 6}, {0, 100}, {2, 3}, {200, 300}, {5, 8}};
+    for (int i = 0; i < WAYS; i++)
+        for (size_t w = 0; w < WICK_COUNTOF(crews) && i != 5; w++) {
+            wick_loader *part = NULL;
+            wick_loader_options o = way(i);
+            REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+            o.part_begin = 2, o.part_end = 5, o.workers = crews[w], o.prefetch = 4;
+            REQUIRE(wick_loader_new(ctx, set, &o, &part) == WICK_OK);
+            bool goes_on = true;
+            for (size_t n = 0; goes_on; n++) {
+                const int64_t *p = parts[(n + n / 3) % WICK_COUNTOF(parts)];
+                REQUIRE(wick_loader_set_part(part, p[0], p[1]) == WICK_OK);
+                goes_on = same_part(loader, part, p[0], p[1]);
+            }
+            CHECK_INT(wick_loader_set_part(part, 3, 3), WICK_ERR_INVALID);
+            CHECK_INT(wick_loader_set_part(part, 0, 0), WICK_OK); /* all */
+            CHECK(same_part(loader, part, 0, 300));
+            wick_loader_free(&part);
+            wick_loader_free(&loader);
+        }
+    TEARDOWN;
+}
+
 TEST(samples_are_padded_to_their_buckets_or_to_the_longest) {
     SETUP(.slow = false);
     for (int buckets = 0; buckets < 2; buckets++) {
@@ -889,6 +915,56 @@ TEST(workers_follow_what_the_caller_waits_for) {
           memcmp(want, got, (size_t)n * sizeof *want) == 0);
     wick_loader_free(&loader);
     wick_dataset_free(&slow);
+    TEARDOWN;
+}
+
+/* Whether at some look a worker took `least` to `most` samples at once: others may have had the CPU meanwhile. */
+static bool takes_at_once(wick_loader *l, int looks, int64_t least, int64_t most) {
+    wick_batch b;
+    wick_loader_stats stats = {0};
+    for (int i = 0; i < looks; i++) {
+        CHECK(wick_loader_take(l, &b) == WICK_OK);
+        wick_loader_get_stats(l, &stats);
+        if (i > 8 && stats.at_once >= least && stats.at_once <= most) return true;
+    }
+    CHECK_MSG(false, "%lld samples at once", (long long)stats.at_once);
+    return false;
+}
+
+TEST(quick_samples_are_taken_many_at_once) {
+    SETUP(.slow = false);
+    static const uint8_t numbers[4096] = {1, 2, 3};
+    wick_dataset *quick, *slow;
+    wick_loader_stats stats;
+    const wick_spec field = {.name = "n", .dtype = WICK_U8, .rank = 0};
+    const wick_dataset_source d = {.count = SAMPLES,
+                                   .n_fields = 4,
+                                   .fields = {{"image", WICK_U8, 3, {1, HEIGHT, WIDTH}},
+                                              {"label", WICK_I64, 0, {0}},
+                                              {"rows", WICK_F32, 2, {-1, 2}},
+                                              {"number", WICK_I64, 0, {0}}},
+                                   .get = late,
+                                   .length = length_of,
+                                   .label = label_of,
+                                   .classes = CLASSES,
+                                   .user = &s};
+    REQUIRE(wick_dataset_of_arrays(ctx, 4096, 1, &field, (const void *[]){numbers}, -1, 0, &quick) == WICK_OK);
+    REQUIRE(wick_dataset_new(ctx, &d, &slow) == WICK_OK);
+    for (int workers = 0; workers < 3; workers++) {
+        const wick_loader_options o = {.batch = 64, .raw = true, .workers = workers};
+        REQUIRE(wick_loader_new(ctx, quick, &o, &loader) == WICK_OK);
+        wick_loader_get_stats(loader, &stats);
+        CHECK_INT(stats.at_once, 1); /* before anything is known */
+        takes_at_once(loader, 20000, 8, INT64_MAX);
+        wick_loader_free(&loader);
+    }
+    /* 0.4 ms each, or more */
+    REQUIRE(wick_loader_new(ctx, slow, &(wick_loader_options){.batch = 4, .raw = true, .workers = 2}, &loader) ==
+            WICK_OK);
+    takes_at_once(loader, 200, 1, 1);
+    wick_loader_free(&loader);
+    wick_dataset_free(&slow);
+    wick_dataset_free(&quick);
     TEARDOWN;
 }
 

@@ -257,7 +257,7 @@ TEST(every_small_shape_up_to_a_tile_plus_one) {
         fill(&a, &b, m, n, k, NORMAL);
         wick_gemm g = product_of(&a, &b, m, n, k, WICK_F32_SPLIT);
         float *c = malloc((size_t)(m * n) * 4);
-        wick_gemm_prepare(&g);
+        wick_gemm_prepare(&g, NULL);
         CHECK(wick_tier_current() == WICK_TIER_REF || !strcmp(wick_gemm_name(&g), "gemm_f32_bf16x6_amx"));
         run(&g, a.at + a.origin, b.at + b.origin, NULL, c, 0);
         const double error = error_of(&g, &a, &b, c);
@@ -286,8 +286,8 @@ TEST(everything_around_a_product) {
         for (int j = 0; j < 90; j++) bias[j] = (float)gauss();
         float *before = malloc((size_t)(m * g.c_row) * 4);
         memcpy(before, c, (size_t)(m * g.c_row) * 4);
-        wick_gemm_prepare(&g);
-        wick_gemm_prepare(&plain);
+        wick_gemm_prepare(&g, NULL);
+        wick_gemm_prepare(&plain, NULL);
         CHECK_INT(g.tasks_pack > 0, g.keep && wick_tier_current() != WICK_TIER_REF);
         run(&g, a.at + a.origin, b.at + b.origin, g.bias ? bias : NULL, c, 0);
         run(&g, a.at + a.origin, b.at + b.origin, g.bias ? bias : NULL, again, 1);
@@ -330,7 +330,7 @@ TEST(scaled_operands_give_scaled_results) {
     float c[M * N], d[M * N];
     EMULATED for (size_t i = 0; i < WICK_COUNTOF(moves); i++) {
         wick_gemm g = product_of(&a, &b, M, N, K, WICK_F32_SPLIT);
-        wick_gemm_prepare(&g);
+        wick_gemm_prepare(&g, NULL);
         if (!g.amx) continue;
         run(&g, a.at, b.at, NULL, c, 0);
         for (int64_t j = 0; j < a.count; j++) x.at[j] = ldexpf(a.at[j], moves[i][0]);
@@ -359,8 +359,8 @@ TEST(inf_nan_and_extremes_go_by_multiply_adds) {
         wick_gemm g = product_of(&a, &b, M, N, K, WICK_F32_SPLIT),
                   plain = product_of(&a, &b, M, N, K, WICK_F32_HIGHEST);
         g.keep = s & 1;
-        wick_gemm_prepare(&g);
-        wick_gemm_prepare(&plain);
+        wick_gemm_prepare(&g, NULL);
+        wick_gemm_prepare(&plain, NULL);
         run(&g, a.at + a.origin, b.at + b.origin, NULL, c, 0);
         run(&plain, a.at + a.origin, b.at + b.origin, NULL, d, 0);
         for (int i = 0; i < M * N; i++) {
@@ -393,7 +393,7 @@ TEST(six_products_are_within_the_error_of_multiply_adds) {
                 for (int precision = 0; precision < 4; precision++) {
                     wick_amx_use(precision ? &amx_emulated : NULL);
                     wick_gemm g = product_of(&a, &b, m, n, k, (wick_f32_precision)precision);
-                    wick_gemm_prepare(&g);
+                    wick_gemm_prepare(&g, NULL);
                     run(&g, a.at, b.at, NULL, c, 0);
                     error[precision] = fmax(error[precision], error_of(&g, &a, &b, c));
                 }

@@ -12,6 +12,8 @@ typedef struct use {
     double *want, *magnitude; /* of the computed one: its sums, and of absolute values */
 } use;
 
+static const wick_tuning *tuning; /* that convolutions are laid out by; NULL: the default */
+
 static int made(const use *u) { return u->c.what == WICK_CONV_FORWARD ? 2 : u->c.what == WICK_CONV_DATA ? 0 : 1; }
 
 static void oracle(use *u) {
@@ -123,9 +125,9 @@ static void run(use *u, bool backwards) {
 /* Runs it, in one piece or task by task from the last. Scratch starts as garbage. */
 static void run_as_it_lies(use *u, bool backwards) {
     wick_convolution *c = &u->c;
-    wick_conv_prepare(c);
+    wick_conv_prepare(c, tuning);
     wick_rejected rejected[WICK_REJECTED]; /* what was not taken has a reason */
-    for (int i = wick_conv_rejected(c, rejected); i-- > 0;)
+    for (int i = wick_conv_rejected(c, tuning, rejected); i-- > 0;)
         CHECK_MSG(rejected[i].kernel && rejected[i].why, "way %d", i);
     memset(u->at[made(u)], 0xFF, (size_t)u->size[made(u)] * u->elem);
     void *shared = aligned_alloc(64, WICK_ALIGN_UP(c->shared, 64) + 64),
@@ -450,7 +452,7 @@ TEST(depthwise_rows_of_every_width_and_columns_agree) {
 /* Whether both phases of a row go at once. */
 static bool goes_by_both(const wick_convolution *c) {
     wick_rejected rejected[WICK_REJECTED];
-    for (int i = wick_conv_rejected(c, rejected); i-- > 0;)
+    for (int i = wick_conv_rejected(c, tuning, rejected); i-- > 0;)
         if (strncmp(rejected[i].kernel, "both", 4) == 0) return false;
     return true;
 }
@@ -706,8 +708,8 @@ TEST(depthwise_lines_have_the_bits_of_each_alone) {
  * stay in them. */
 TEST(depthwise_results_that_no_cache_would_keep_agree) {
     static const int channels[] = {8, 16, 24, 32, 48, 128};
-    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before =
-                                                                                        wick_tuning_enter(&small);
+    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1});
+    tuning = &small;
     int nontemporal = 0;
     for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
         for (int k = 0; k < 7; k++) {
@@ -732,9 +734,9 @@ TEST(depthwise_results_that_no_cache_would_keep_agree) {
                 if (!wick_tier_force((wick_tier)tier)) continue;
                 run(&u, false);
                 memcpy(first, u.at[made(&u)], bytes);
-                wick_tuning_enter(before);
+                tuning = NULL;
                 run(&u, false);
-                wick_tuning_enter(&small);
+                tuning = &small;
                 CHECK_MSG(!memcmp(first, u.at[made(&u)], bytes), "%d channels, what %d, k %d, tier %d: other bits",
                           channels[i], (int)u.c.what, k, tier);
             }
@@ -742,7 +744,7 @@ TEST(depthwise_results_that_no_cache_would_keep_agree) {
             free(first);
             use_free(&u);
         }
-    wick_tuning_enter(before);
+    tuning = NULL;
     CHECK(nontemporal > 20);
 }
 
@@ -755,7 +757,7 @@ TEST(depthwise_strips_of_columns_have_the_bits_of_rows) {
     } all[] = {{40, 60, 61, 1, WICK_CONV_FORWARD},  {67, 46, 57, 1, WICK_CONV_DATA},
                {128, 200, 6, 1, WICK_CONV_FORWARD}, {64, 57, 66, 2, WICK_CONV_FORWARD},
                {1024, 9, 17, 1, WICK_CONV_DATA},    {12, 2, 6000, 1, WICK_CONV_FORWARD}};
-    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before = wick_tuning_now();
+    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1});
     int strips = 0;
     for (size_t i = 0; i < WICK_COUNTOF(all); i++) {
         use u;
@@ -777,9 +779,9 @@ TEST(depthwise_strips_of_columns_have_the_bits_of_rows) {
             run(&u, false);
             strips += u.c.cut == 2;
             memcpy(first, u.at[made(&u)], bytes);
-            wick_tuning_enter(&small);
+            tuning = &small;
             run(&u, false);
-            wick_tuning_enter(before);
+            tuning = NULL;
             CHECK_MSG(u.c.cut == 1, "%d: no rows", (int)i);
             CHECK_MSG(!memcmp(first, u.at[made(&u)], bytes), "%d, tier %d: other bits", (int)i, tier);
         }
@@ -850,7 +852,7 @@ TEST(small_convolutions_are_cut_into_equal_parts_of_the_image) {
             u.c.in[d] = d ? layers[i].in : 1, u.c.kernel[d] = d ? layers[i].kernel : 1,
             u.c.stride[d] = d ? layers[i].stride : 1, u.c.dilation[d] = 1, u.c.pad[d] = d && layers[i].kernel == 3;
         REQUIRE(use_make(&u));
-        wick_conv_prepare(&u.c);
+        wick_conv_prepare(&u.c, NULL);
         CHECK_INT(u.c.tasks[1], layers[i].tasks);
         CHECK((u.c.slabs > 1) == (layers[i].by_rows && layers[i].tasks > 1));
         use_free(&u);

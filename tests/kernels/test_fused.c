@@ -9,6 +9,7 @@
 #include "kernels/tuning.h"
 
 enum { GUARD = 64, MAX_ITEMS = 6000 };
+static const wick_tuning *tuning; /* that programs are laid out by; NULL: the default */
 
 /* One operand's memory: guard | bytes that the strides reach | guard. */
 typedef struct area {
@@ -300,7 +301,7 @@ static void plain_case(wick_tier tier) {
         }
     }
     wick_fused p = f;
-    wick_fused_prepare(&p);
+    wick_fused_prepare(&p, tuning);
     for (int style = 0; style < 3; style++) {
         for (int k = 0; k < f.n_out; k++) memcpy(out_at[k]->bytes, out_at[k]->was, out_at[k]->size);
         run_program(&p, ptr, style);
@@ -453,7 +454,7 @@ static void reduction_case(wick_tier tier, const wick_fused *shape) {
             store_naive(tier, (wick_dtype)f.out[0].dtype, want + GUARD + (out.origin + at) * out.elem, &value);
         }
     wick_fused p = f;
-    wick_fused_prepare(&p);
+    wick_fused_prepare(&p, tuning);
     for (int style = 0; style < 3 && !refused; style++) {
         memcpy(out.bytes, out.was, out.size);
         run_program(&p, ptr, style);
@@ -508,7 +509,7 @@ static void sum_of(const float *x, int64_t n, bool square, float *result) {
     f.in[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {1}};
     f.instr[0] = (wick_fused_instr){.op = WICK_EW_mul, .type = WICK_CF32, .to = WICK_CF32, .dst = 1, .src = {0, 0, 0}};
     f.out[0] = (wick_fused_io){.dtype = WICK_F32, .reg = (uint8_t)square};
-    wick_fused_prepare(&f);
+    wick_fused_prepare(&f, tuning);
     run_program(&f, (void *[]){(void *)(uintptr_t)x, result}, 0);
 }
 
@@ -536,7 +537,7 @@ static void image_program(wick_fused *f, int what, int64_t images, int64_t pixel
     if (what == 3) f->instr[f->n_instr++] = (wick_fused_instr){.op = WICK_EW_abs, .dst = 1, .src = {0}};
     f->n_reg = n + f->n_instr;
     f->out[0] = (wick_fused_io){.reg = (uint8_t)(f->n_reg - 1), .strides = {0, 0, 1}};
-    wick_fused_prepare(f);
+    wick_fused_prepare(f, tuning);
 }
 
 TEST(channels_have_the_same_sums_as_planes_and_as_pixels) {
@@ -629,7 +630,7 @@ TEST(units_beside_each_other_reduce_to_the_same_bits) {
                     }
                     f.n_reg = f.n_in + f.n_instr;
                     f.out[0] = (wick_fused_io){.reg = (uint8_t)(f.n_reg - 1), .strides = {units, 1, 0}};
-                    wick_fused_prepare(&f);
+                    wick_fused_prepare(&f, tuning);
                     CHECK_MSG((f.layout.transposed != 0) == (across && cases[c].transposed), "%d of %lld, %d, mode %d",
                               what, (long long)n, across, f.layout.mode);
                     void *ptr[4] = {x[across][0], x[across][1], b};
@@ -717,8 +718,8 @@ TEST(a_sum_of_one_instruction_has_the_bits_of_a_sum_of_its_results) {
                                                 .src = {0, (uint8_t)(f.n_in - 1), 0}};
                 wick_fused plain = f;
                 plain.n_in = 1, plain.n_instr = 0, plain.n_reg = 1, plain.out[0].reg = 0;
-                wick_fused_prepare(&f);
-                wick_fused_prepare(&plain);
+                wick_fused_prepare(&f, tuning);
+                wick_fused_prepare(&plain, tuning);
                 void *const other = k == 1 ? (void *)y : (void *)(uintptr_t)&number[k];
                 if (f.n_in == 2) run_program(&f, (void *[]){x, other, got}, (int)c % 3);
                 else run_program(&f, (void *[]){x, got}, (int)c % 3);
@@ -754,7 +755,7 @@ TEST(an_output_over_an_input_that_is_read_later_waits) {
     f.instr[1] = (wick_fused_instr){.op = WICK_EW_add, .type = WICK_CF32, .to = WICK_CF32, .dst = 3, .src = {0, 2, 0}};
     f.out[0] = (wick_fused_io){.dtype = WICK_F32, .reg = 2, .strides = {1}};
     f.out[1] = (wick_fused_io){.dtype = WICK_F32, .reg = 3, .strides = {1}};
-    wick_fused_prepare(&f);
+    wick_fused_prepare(&f, tuning);
     run_program(&f, (void *[]){p, g, p, q}, 0);
     for (int i = 0; i < N; i++) CHECK(p[i] == (float)i - 0.5f && q[i] == 2 * (float)i - 0.5f);
 }
@@ -771,7 +772,7 @@ TEST(streamed_outputs_are_the_same) {
     f.in[1] = (wick_fused_io){.dtype = WICK_F32, .reg = 1, .strides = {1}};
     f.instr[0] = (wick_fused_instr){.op = WICK_EW_sub, .type = WICK_CF32, .to = WICK_CF32, .dst = 2, .src = {0, 1, 0}};
     f.out[0] = (wick_fused_io){.dtype = WICK_F32, .reg = 2, .strides = {1}};
-    wick_fused_prepare(&f);
+    wick_fused_prepare(&f, tuning);
     CHECK(f.layout.streams);
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
         REQUIRE(wick_tier_force((wick_tier)tier));
@@ -786,7 +787,7 @@ TEST(streamed_outputs_are_the_same) {
         CHECK_MSG(!memcmp(a, y + 1, sizeof *a * N), "%s over its input", wick_tier_name((wick_tier)tier));
     }
     f.dims[0] = 1000;
-    wick_fused_prepare(&f);
+    wick_fused_prepare(&f, tuning);
     CHECK(!f.layout.streams);
 
     /* a column, whose value is the same throughout a row */
@@ -795,7 +796,7 @@ TEST(streamed_outputs_are_the_same) {
     memcpy(g.in, f.in, sizeof g.in), memcpy(g.out, f.out, sizeof g.out), memcpy(g.instr, f.instr, sizeof g.instr);
     g.in[0].strides[0] = g.out[0].strides[0] = COLS, g.in[0].strides[1] = g.out[0].strides[1] = 1;
     g.in[1].strides[0] = 3, g.in[1].strides[1] = 0;
-    wick_fused_prepare(&g);
+    wick_fused_prepare(&g, NULL);
     CHECK(g.layout.in_kind[1] == WICK_FUSED_STILL && g.layout.streams);
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
         REQUIRE(wick_tier_force((wick_tier)tier));
@@ -816,7 +817,7 @@ TEST(streamed_outputs_are_the_same) {
     }
     f.dims[0] = N;
     f.in[0].dtype = WICK_BF16;
-    wick_fused_prepare(&f);
+    wick_fused_prepare(&f, tuning);
     CHECK(f.layout.streams);
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
         REQUIRE(wick_tier_force((wick_tier)tier));
@@ -830,20 +831,20 @@ TEST(streamed_outputs_are_the_same) {
 
 /* As if no cache held anything: blocks are shorter, everything is asked for ahead, results go past the caches. */
 TEST(what_comes_from_memory_has_the_same_bits) {
-    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before =
-                                                                                        wick_tuning_enter(&small);
+    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1});
+    tuning = &small;
     random_programs_equal_a_naive_interpreter();
     random_reductions_follow_the_stated_order();
     large_reductions_of_every_mode_follow_the_stated_order();
     channels_have_the_same_sums_as_planes_and_as_pixels();
     a_sum_of_one_instruction_has_the_bits_of_a_sum_of_its_results();
-    wick_tuning_enter(before);
+    tuning = NULL;
 }
 
 TEST(nothing_to_do_is_no_task) {
     wick_fused f = {.rank = 2, .dims = {0, 5}, .n_in = 1, .n_out = 1, .n_reg = 1, .scale = 1};
     f.in[0] = f.out[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {5, 1}};
-    wick_fused_prepare(&f);
+    wick_fused_prepare(&f, tuning);
     CHECK_INT(f.tasks, 0);
     wick_fused r = {.rank = 2,
                     .dims = {3, 0},
@@ -856,7 +857,7 @@ TEST(nothing_to_do_is_no_task) {
                     .n_red = 1};
     r.in[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {0, 1}};
     r.out[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {0, 1}};
-    wick_fused_prepare(&r);
+    wick_fused_prepare(&r, NULL);
     CHECK_INT(r.tasks + r.tasks2, 0);
 }
 
@@ -879,7 +880,7 @@ TEST(max_and_min_propagate_nan) {
                                 .red = (uint8_t)red};
                 f.in[0] = (wick_fused_io){.dtype = WICK_F32, .strides = {1}};
                 f.out[0] = (wick_fused_io){.dtype = WICK_F32};
-                wick_fused_prepare(&f);
+                wick_fused_prepare(&f, tuning);
                 run_program(&f, (void *[]){x, &got}, 0);
                 CHECK(got != got);
             }

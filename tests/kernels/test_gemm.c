@@ -147,10 +147,10 @@ enum { IN_ORDER, BACKWARDS_ONE_BY_ONE, RANDOM_RANGES };
 /* Prepares for the current tier and computes into a copy of c_before; the caller frees the result. */
 static void *product_run(product *p, int order) {
     wick_gemm *g = &p->g;
-    wick_gemm_prepare(g);
-    if (test_rand() & 1) wick_gemm_pack_in_tasks(g); /* no bit depends on it */
+    wick_gemm_prepare(g, NULL);
+    if (test_rand() & 1) wick_gemm_pack_in_tasks(g, NULL); /* no bit depends on it */
     wick_rejected rejected[WICK_REJECTED]; /* what was not taken has a reason: the tests that chose say it */
-    for (int i = wick_gemm_rejected(g, rejected); i-- > 0;)
+    for (int i = wick_gemm_rejected(g, NULL, rejected); i-- > 0;)
         CHECK_MSG(rejected[i].kernel && rejected[i].why, "%lldx%lldx%lld: way %d", (long long)g->m, (long long)g->n,
                   (long long)g->k, i);
     buffer c = buffer_make((size_t)p->c_count * p->elem), packed = buffer_make(g->packed),
@@ -361,9 +361,9 @@ TEST(what_is_packed_for_one_time_is_packed_by_tasks_where_columns_make_enough_of
                            .b_row = 1,
                            .b_col = shapes[i].k,
                            .c_row = shapes[i].n};
-            wick_gemm_prepare(&g);
+            wick_gemm_prepare(&g, NULL);
             const int64_t before = g.tasks_pack;
-            wick_gemm_pack_in_tasks(&g);
+            wick_gemm_pack_in_tasks(&g, NULL);
             if (tier != WICK_TIER_AVX512) continue; /* others have panels of other widths */
             CHECK_MSG(before > 0 && (g.tasks_pack == 0) == shapes[i].alone && (g.packed == 0) == shapes[i].alone,
                       "%d x %d x %d", shapes[i].m, shapes[i].n, shapes[i].k);
@@ -386,7 +386,7 @@ TEST(zero_sizes) {
     for (int tasks = 0; tasks < 3; tasks++) {
         product p = product_make(WICK_CF32, tasks == 0 ? 0 : 5, tasks == 1 ? 0 : 20, 4, ROWS, ROWS);
         FOR_TIERS(tier) {
-            wick_gemm_prepare(&p.g);
+            wick_gemm_prepare(&p.g, NULL);
             CHECK_INT(p.g.tasks > 0, tasks == 2);
             CHECK_INT(p.g.tasks_pack, 0);
         }
@@ -494,7 +494,8 @@ static void check_copy_by_rows(int m, int n, int k, wick_ctype type, bool wanted
             memcpy((char *)q.b_data + (size_t)(i * n + j) * p.elem,
                    (char *)p.b_data + (size_t)(p.b.origin + i * p.b.row + j * p.b.col) * p.elem, p.elem);
     FOR_TIERS(tier) {
-        CHECK_MSG(wick_gemm_wants_rows(&p.g) == (wanted && tier != WICK_TIER_REF) && !wick_gemm_wants_rows(&q.g),
+        CHECK_MSG(wick_gemm_wants_rows(&p.g, NULL) == (wanted && tier != WICK_TIER_REF) &&
+                      !wick_gemm_wants_rows(&q.g, NULL),
                   "m %d n %d k %d tier %d", m, n, k, (int)tier);
         void *by_columns = product_run(&p, IN_ORDER), *by_rows = product_run(&q, IN_ORDER);
         CHECK_MSG(!memcmp(by_columns, by_rows, (size_t)p.c_count * p.elem), "m %d n %d k %d tier %d", m, n, k,
@@ -544,9 +545,9 @@ TEST(preparing_is_deterministic_and_names_say_layout_and_tier) {
                        .b_row = 1,
                        .b_col = 784,
                        .c_row = 128};
-        wick_gemm_prepare(&g);
+        wick_gemm_prepare(&g, NULL);
         wick_gemm h = g;
-        wick_gemm_prepare(&h);
+        wick_gemm_prepare(&h, NULL);
         CHECK(!memcmp(&g, &h, sizeof g));
         CHECK_STR_HAS(wick_gemm_name(&g), "gemm_f32_nt_");
         CHECK_STR_HAS(wick_gemm_name(&g), wick_tier_name((wick_tier)tier));
@@ -559,7 +560,7 @@ TEST(preparing_is_deterministic_and_names_say_layout_and_tier) {
                            .b_row = 40,
                            .b_col = 1,
                            .c_row = 40};
-        wick_gemm_prepare(&small);
+        wick_gemm_prepare(&small, NULL);
         CHECK_INT(small.tasks, 1);
         CHECK_STR_HAS(wick_gemm_name(&small), "gemm_f64_tn_");
     }

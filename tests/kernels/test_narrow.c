@@ -89,7 +89,7 @@ enum { IN_ORDER, BACKWARDS_ONE_BY_ONE, RANDOM_RANGES };
 /* Prepares for the current tier and extensions; C as it came out. */
 static uint8_t *product_run(product *p, int order) {
     wick_gemm *g = &p->g;
-    wick_gemm_prepare(g);
+    wick_gemm_prepare(g, NULL);
     const size_t size = (size_t)p->c_count * p->elem;
     uint8_t *c = memory(size + 2 * GUARD);
     memset(c, FILL, size + 2 * GUARD);
@@ -318,7 +318,7 @@ TEST(zero_sizes_and_names) {
                            .b_row = 20,
                            .b_col = 1,
                            .c_row = 20};
-            wick_gemm_prepare(&g);
+            wick_gemm_prepare(&g, NULL);
             CHECK_INT(g.tasks > 0, what == 2);
             CHECK_INT(g.tasks_pack, 0);
             CHECK_STR_HAS(wick_gemm_name(&g), "gemm_bf16_nn");

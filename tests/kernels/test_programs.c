@@ -58,7 +58,7 @@ static void fill(wick_fused *f, int64_t runs, int64_t n, const char *kinds, int 
                                          .to = steps[i].to,
                                          .dst = steps[i].dst,
                                          .src = {steps[i].a, steps[i].b, steps[i].c}};
-    wick_fused_prepare(f);
+    wick_fused_prepare(f, NULL);
 }
 WICK_PROGRAMS(FILL)
 
@@ -134,7 +134,7 @@ static void swap_operands(void (*make)(wick_fused *, int64_t, int64_t), const ch
         uint8_t *src = f.instr[i].src, first = src[0];
         if (wick_fused_arity(&f.instr[i]) != 2 || src[0] == src[1]) continue;
         src[0] = src[1], src[1] = first;
-        wick_fused_prepare(&f);
+        wick_fused_prepare(&f, NULL);
         CHECK_MSG(program && f.layout.program != program, "%s, op %d", name, i);
         return;
     }

@@ -79,7 +79,7 @@ static void *packed_of(problem *p) {
 static float *dense(problem *p) {
     const wick_gemm was = p->g;
     p->g.sparse = (wick_sparse){0};
-    wick_gemm_prepare(&p->g);
+    wick_gemm_prepare(&p->g, NULL);
     void *packed = packed_of(p);
     float *out = results(p, packed);
     free(packed);
@@ -108,7 +108,7 @@ TEST(bits_are_those_of_the_dense_product) {
             const char *why = wick_sparse_choose(&p.g, p.b, 0);
             CHECK((why != NULL) == (p.g.sparse.room == 0));
             if (!why) {
-                wick_gemm_prepare(&p.g);
+                wick_gemm_prepare(&p.g, NULL);
                 CHECK_STR_HAS(wick_gemm_name(&p.g), "sparse");
                 CHECK_STR_HAS(wick_gemm_name(&p.g), wick_tier_name((wick_tier)tier));
                 void *packed = packed_of(&p);
@@ -135,7 +135,7 @@ TEST(sums_are_near_those_in_f64) {
                 problem_free(&p);
                 continue;
             }
-            wick_gemm_prepare(&p.g);
+            wick_gemm_prepare(&p.g, NULL);
             const wick_gemm *g = &p.g;
             void *packed = packed_of(&p);
             float *got = results(&p, packed);
@@ -167,7 +167,7 @@ TEST(inf_and_nan_meet_zeros_as_in_the_dense_product) {
             const float odd = round % 3 ? INFINITY : NAN;
             for (int i = 0; i <= round % 2; i++) p.a[test_rand() % (uint64_t)(p.g.m * p.g.k)] = odd;
             REQUIRE(wick_sparse_choose(&p.g, p.b, 0) == NULL);
-            wick_gemm_prepare(&p.g);
+            wick_gemm_prepare(&p.g, NULL);
             void *packed = packed_of(&p);
             float *got = results(&p, packed), *want = dense(&p);
             CHECK_MSG(are_equal(got, want, p.g.m * p.g.n), "%s, round %d", wick_gemm_name(&p.g), round);
@@ -186,7 +186,7 @@ TEST(other_weights_than_those_that_were_looked_at_give_their_own_product) {
         for (int round = 0; round < 9; round++) {
             problem p = problem_make(rows[round % 3], 100, 200, 90, false, round & 1);
             REQUIRE(wick_sparse_choose(&p.g, p.b, 0) == NULL);
-            wick_gemm_prepare(&p.g);
+            wick_gemm_prepare(&p.g, NULL);
             const int zeros = round < 3 ? 0 : round < 6 ? 91 : 100;
             for (int64_t i = 0; i < p.g.n * p.g.k; i++)
                 p.b[i] = test_rand_int(0, 99) < zeros ? 0 : (float)test_rand_real(-2, 2);
@@ -234,7 +234,7 @@ TEST(tasks_make_blocks_that_cover_c_once) {
         problem p =
             problem_make(test_rand_int(1, 3000), test_rand_int(64, 700), test_rand_int(64, 200), 90, false, true);
         if (!wick_sparse_choose(&p.g, p.b, 0)) {
-            wick_gemm_prepare(&p.g);
+            wick_gemm_prepare(&p.g, NULL);
             int64_t elements = 0;
             for (int64_t t = 0; t < p.g.tasks; t++) {
                 int64_t rows[2], cols[2];

@@ -35,6 +35,8 @@ struct wick_loader {
     uint64_t began;  /* when it asked for the first one; 0: it has not */
     /* full: batches that were ready; given: that were given out before, and could be */
     struct { uint64_t since, waited; int batches, full, given; } look;
+    struct { uint64_t real, samples; } seen; /* ns of workers and samples, when at_once was last set */
+    int64_t at_once;                         /* samples that a worker takes at once, at least */
     bool over;   /* the stream ended: this epoch has no more batches */
     bool looked; /* at how many blocks the process had read from disks */
     long blocks;
@@ -45,6 +47,8 @@ struct wick_loader {
     size_t scratch;     /* of the transform, for it */
 };
 
+/* Whether the options' part of each batch can be made. */
+wick_status wick_loader_check_part(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o);
 /* What workers run: arg is the loader, number a slot's; samples begin to end of it. */
 void wick_loader_tasks(void *arg, int number, int64_t begin, int64_t end, int worker);
 /* The next batch is that of the epoch at `place`; bit k of ahead: batch k behind it was handed over. */

@@ -35,10 +35,10 @@ static int channel_dim(const wick_fused *f, int64_t channels) {
 }
 
 /* The program of one channel; false: it takes more than one stage, or goes another way. */
-static bool of_a_channel(wick_fused *f, int channel, int64_t channels, bool full) {
+static bool of_a_channel(wick_fused *f, const wick_tuning *tuning, int channel, int64_t channels, bool full) {
     f->dims[channel] = 1;
     f->columns = channels;
-    wick_fused_prepare(f);
+    wick_fused_prepare(f, tuning);
     return !f->tasks2 && !f->partials && f->tasks > 0 && (!f->reduces || f->layout.planes) &&
            (!full || f->layout.program || !f->n_instr);
 }
@@ -128,7 +128,8 @@ wick_status wick_rewrite_channel_loop(wick_rewriting *r, const wick_lowered_prog
     }
     p->n_refs = n_refs;
     p->fused = *f;
-    if (!of_a_channel(&p->fused, channel, loop->channels, full) || crosses(loop, p, s->refs)) return WICK_OK;
+    if (!of_a_channel(&p->fused, &r->l->ctx->tuning, channel, loop->channels, full) || crosses(loop, p, s->refs))
+        return WICK_OK;
     for (int k = 0; k < n_refs; k++) p->ref[k] = loop->n ? find_ref(loop->refs, &loop->n_refs, &s->refs[k]) : k;
     loop->n++;
     loop->full += full;

@@ -80,7 +80,7 @@ static wick_status take(wick_rewriting *r, size_t i, size_t at) {
     if (s->kind == WICK_STEP_CONV) {
         wick_step_conv *conv = args;
         conv->epilogue = epilogue;
-        wick_conv_make_pixels(&conv->conv);
+        wick_conv_make_pixels(&conv->conv, &r->l->ctx->tuning);
         conv->conv.nontemporal = false; /* it is read again at once */
         s->tasks = conv->conv.tasks[1];
     } else {

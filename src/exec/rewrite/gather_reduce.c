@@ -78,7 +78,7 @@ wick_status wick_rewrite_gather_reduce(wick_rewriting *r, const wick_lowered_pro
     b.per_task = WICK_MIN(b.all, WICK_MAX(1, (1 << 17) / (b.units * unit)) * b.units);
     b.room = WICK_ALIGN_UP((size_t)(b.units * unit), WICK_ALIGN);
     b.fused.dims[0] = b.units;
-    wick_fused_prepare(&b.fused);
+    wick_fused_prepare(&b.fused, &l->ctx->tuning);
     if (b.fused.tasks2 || b.fused.partials || b.room > LEAST) return WICK_OK;
     wick_step *s = wick_rewriting_step(r, p->step - 1);
     gather_reduce *kept = wick_arena_alloc(l->arena, sizeof *kept);

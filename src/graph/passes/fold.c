@@ -21,7 +21,7 @@ static bool compute(wick_graph *graph, const wick_node *node, const wick_constan
     f.instr[0].type = (uint8_t)wick_ctype_of((wick_dtype)in[f.n_in - 1]->type.dtype);
     f.instr[0].to = (uint8_t)wick_ctype_of((wick_dtype)f.out[0].dtype);
     for (int i = 0; i < f.n_in; i++) f.instr[0].src[i] = (uint8_t)i;
-    wick_fused_prepare(&f);
+    wick_fused_prepare(&f, &graph->ctx->tuning);
     const size_t size = f.scratch + WICK_ALIGN;
     char *scratch = wick_alloc(&graph->ctx->alloc, size); /* too much for the stack of a small thread */
     *bits = 0;

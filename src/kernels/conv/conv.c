@@ -133,7 +133,7 @@ static void cut_tasks(wick_convolution *c) {
     c->tasks[1] = wick_ceil_div(c->units, c->per_task);
 }
 
-void wick_conv_prepare(wick_convolution *c) {
+void wick_conv_prepare(wick_convolution *c, const wick_tuning *tuning) {
     c->code = &conv_tiers[wick_tier_current()]->type[c->type == WICK_CF64];
     c->gemm = wick_gemm_kernel_of(c->type);
     memset(c->tasks, 0, sizeof c->tasks);
@@ -207,7 +207,7 @@ void wick_conv_prepare(wick_convolution *c) {
                 (size_t)(wick_conv_box_of(c, conv_phases_of(c), 0).taps * c->co * wick_conv_whole_width(c) * elem);
     }
     if (c->depthwise)
-        wick_depthwise_prepare(c);
+        wick_depthwise_prepare(c, wick_tuning_or_default(tuning));
     else
         lay_out_scratch(c);
     if (!c->depthwise && shared) share_units(c, work * (double)c->groups * (double)c->batch);
@@ -221,10 +221,10 @@ bool wick_conv_takes_planes(const wick_convolution *c, int which) {
     return !depthwise_refused(&of) || (which == 0 && !wick_few_channels_refused(&of));
 }
 
-int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
+int wick_conv_rejected(const wick_convolution *c, const wick_tuning *tuning, wick_rejected *out) {
     int n = 0;
     if (c->code->direct || !c->units || !c->chunks) return 0; /* the reference, or nothing to compute */
-    if (c->depthwise) return wick_depthwise_rejected(c, out);
+    if (c->depthwise) return wick_depthwise_rejected(c, wick_tuning_or_default(tuning), out);
     out[n++] = (wick_rejected){"channel by channel (depthwise)", depthwise_refused(c)};
     if (one_row_refused(c)) out[n++] = (wick_rejected){"a product of all pixels (1 x 1)", one_row_refused(c)};
     if (!c->winograd) out[n++] = (wick_rejected){"Winograd's, of 3 x 3", wick_winograd_refused(c)};
@@ -242,12 +242,12 @@ bool wick_conv_makes_pixels(const wick_convolution *c) {
            !(c->depthwise && c->blocks > 1);
 }
 
-void wick_conv_make_pixels(wick_convolution *c) {
+void wick_conv_make_pixels(wick_convolution *c, const wick_tuning *tuning) {
     c->units /= c->splits;
     c->splits = 1;
     if (c->depthwise && !c->runs) {
         c->runs = true;
-        wick_depthwise_prepare(c);
+        wick_depthwise_prepare(c, wick_tuning_or_default(tuning));
     }
     cut_tasks(c);
 }

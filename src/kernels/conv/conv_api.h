@@ -9,6 +9,7 @@
 #ifndef WICK_KERNELS_CONV_API_H
 #define WICK_KERNELS_CONV_API_H
 
+#include "kernels/tuning.h"
 #include "kernels/types.h"
 
 typedef enum wick_conv_what { WICK_CONV_FORWARD, WICK_CONV_DATA, WICK_CONV_WEIGHT } wick_conv_what;
@@ -41,7 +42,7 @@ typedef struct wick_convolution {
 } wick_convolution;
 /* Of the shapes and the tier: whether images may be row-major: planes[which]. */
 bool wick_conv_takes_planes(const wick_convolution *c, int which);
-void wick_conv_prepare(wick_convolution *c);
+void wick_conv_prepare(wick_convolution *c, const wick_tuning *tuning); /* kernels/tuning.h */
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
 void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b,
                    const void *bias, void *dst, void *shared, void *scratch);
@@ -49,9 +50,10 @@ void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t 
  * After wick_conv_make_pixels, which may cut it into other tasks, unit u of a task (those from task * per_task on,
  * per_task of them, below units) makes pixels [*first, *first + *count) of all images. */
 bool wick_conv_makes_pixels(const wick_convolution *c);
-void wick_conv_make_pixels(wick_convolution *c);
+void wick_conv_make_pixels(wick_convolution *c, const wick_tuning *tuning);
 void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count);
 const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
-int wick_conv_rejected(const wick_convolution *c, wick_rejected *out); /* as wick_gemm_rejected */
+/* as wick_gemm_rejected */
+int wick_conv_rejected(const wick_convolution *c, const wick_tuning *tuning, wick_rejected *out);
 
 #endif

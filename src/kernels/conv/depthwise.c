@@ -68,15 +68,15 @@ static int64_t bytes_of(const wick_convolution *c) {
 
 /* Whether both images are so many eighths of what no cache would keep: at 7 they fill it but for what else lies in it,
  * at 2 what others made meanwhile may have taken their place. */
-static bool from_memory(const wick_convolution *c, int64_t eighths) {
-    return bytes_of(c) >= wick_tuning_now()->stream_bytes / 8 * eighths;
+static bool from_memory(const wick_convolution *c, const wick_tuning *tuning, int64_t eighths) {
+    return bytes_of(c) >= tuning->stream_bytes / 8 * eighths;
 }
 
 /* Why results are not written past the caches; NULL: they are, where they are aligned. */
-static const char *nontemporal_refused(const wick_convolution *c) {
+static const char *nontemporal_refused(const wick_convolution *c, const wick_tuning *tuning) {
     if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
     if (c->planes[1]) return "results are row-major";
-    return from_memory(c, 7) ? NULL : "the images are not large enough";
+    return from_memory(c, tuning, 7) ? NULL : "the images are not large enough";
 }
 
 /* Why rows of a phase with axes x don't read each column once for three taps; NULL: they do. */
@@ -108,11 +108,12 @@ static void axes_of(const wick_convolution *c, int64_t phase, wick_conv_axis *x)
         x[d] = wick_conv_axis_of(c, d, c->what == WICK_CONV_DATA ? phase % c->stride[d] : 0);
 }
 
-int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
+int wick_depthwise_rejected(const wick_convolution *c, const wick_tuning *tuning, wick_rejected *out) {
+    const char *const in_cache = nontemporal_refused(c, tuning);
     int n = 0;
     if (c->what == WICK_CONV_DATA && c->stride[2] > 1) {
         if (both_refused(c)) out[n++] = (wick_rejected){"both phases of a row at once", both_refused(c)};
-        if (nontemporal_refused(c)) out[n++] = (wick_rejected){"results past the caches", nontemporal_refused(c)};
+        if (in_cache) out[n++] = (wick_rejected){"results past the caches", in_cache};
         return n;
     }
     const char *three = NULL; /* of the first phase that has a reason */
@@ -122,22 +123,22 @@ int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
         three = three_refused(c, x);
     }
     if (three) out[n++] = (wick_rejected){"three taps of a row at once", three};
-    if (nontemporal_refused(c)) out[n++] = (wick_rejected){"results past the caches", nontemporal_refused(c)};
+    if (in_cache) out[n++] = (wick_rejected){"results past the caches", in_cache};
     return n;
 }
 
 /* Whether units are strips of columns: of images that L2 doesn't keep, a strip's rows are read once, and stay in L1
  * from line to line. From memory whole rows are faster. */
-static bool strips_of_columns(const wick_convolution *c) {
+static bool strips_of_columns(const wick_convolution *c, const wick_tuning *tuning) {
     wick_conv_axis x[3];
     if (c->runs || c->what == WICK_CONV_WEIGHT || phases_of(c) > 1 || c->planes[0] || c->planes[1] ||
-        bytes_of(c) <= NEAR_BYTES || from_memory(c, 2))
+        bytes_of(c) <= NEAR_BYTES || from_memory(c, tuning, 2))
         return false;
     axes_of(c, 0, x);
     return !three_refused(c, x);
 }
 
-void wick_depthwise_prepare(wick_convolution *c) {
+void wick_depthwise_prepare(wick_convolution *c, const wick_tuning *tuning) {
     const bool data = c->what == WICK_CONV_DATA, weight = c->what == WICK_CONV_WEIGHT, *scratch = c->planes;
     const int64_t elem = c->code->elem, taps = product(c->kernel), image = c->groups * elem;
     const double work = (double)taps * (double)product(c->out) * (double)c->groups * (double)c->batch,
@@ -153,7 +154,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
     c->cut = 2;
     for (int d = 1; d >= 0; d--)
         if (c->in[d] > 1 || c->out[d] > 1) c->cut = d;
-    if (c->cut == 1 && strips_of_columns(c)) c->cut = 2;
+    if (c->cut == 1 && strips_of_columns(c, tuning)) c->cut = 2;
     c->block = WICK_MIN(most, c->groups);
     /* that are units of their own */
     c->blocks = scratch[0] || scratch[1] || weight ? wick_ceil_div(c->groups, c->block) : 1;
@@ -178,8 +179,8 @@ void wick_depthwise_prepare(wick_convolution *c) {
     const double of_unit =
         of_row * (weight ? (double)count * (double)wick_ceil_div(c->batch, c->chunks) : (double)c->rows);
     c->per_task = (int64_t)WICK_MAX(1.0, (weight ? TASK_WORK : of_task) / WICK_MAX(of_unit, 1.0));
-    c->nontemporal = !nontemporal_refused(c);
-    c->ahead = !c->planes[0] && from_memory(c, 2);
+    c->nontemporal = !nontemporal_refused(c, tuning);
+    c->ahead = !c->planes[0] && from_memory(c, tuning, 2);
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         const int64_t *dims = side ? other_dims(c) : source_dims(c);

@@ -5,8 +5,8 @@
 #include "kernels/conv/conv_api.h"
 
 /* Cuts the work and lays out the scratch; what plan_weight chose (chunks) stays. */
-void wick_depthwise_prepare(wick_convolution *c);
-int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out);
+void wick_depthwise_prepare(wick_convolution *c, const wick_tuning *tuning);
+int wick_depthwise_rejected(const wick_convolution *c, const wick_tuning *tuning, wick_rejected *out);
 /* Units [begin, end). a: x, or y for DATA. b: packed weights, [phase][tap][channel], or y for WEIGHT, whose parts go to
  * dst [chunk][tap][channel]. */
 void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, const char *a, const char *b,

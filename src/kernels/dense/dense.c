@@ -46,7 +46,7 @@ static void dense_product(dense_run *r, int64_t m, int64_t n, int64_t k, const v
                    .b_col = 1,
                    .c_row = c_row,
                    .accumulate = true};
-    wick_gemm_prepare(&g);
+    wick_gemm_prepare(&g, NULL); /* the same when memory is counted and when it is used */
     const size_t packed = WICK_ALIGN_UP(g.packed, WICK_ALIGN);
     r->need = WICK_MAX(r->need, r->at_product + packed + g.scratch);
     if (!r->memory) return;

@@ -6,6 +6,7 @@
 #ifndef WICK_KERNELS_FUSED_API_H
 #define WICK_KERNELS_FUSED_API_H
 
+#include "kernels/tuning.h"
 #include "kernels/types.h"
 
 #define WICK_FUSED_CAST                                                                                                \
@@ -69,12 +70,13 @@ typedef struct wick_fused {
     wick_fused_layout layout;
 } wick_fused;
 
-/* Collapses dims that all operands walk alike, chooses block and tasks. Call once after filling; deterministic. */
-void wick_fused_prepare(wick_fused *f);
-/* Of a prepared program: the way it runs, and by the same tests the others, as all functions named _rejected: how many,
- * into out. */
+/* Collapses dims that all operands walk alike, chooses block and tasks. Call once after filling; deterministic.
+ * tuning: kernels/tuning.h. */
+void wick_fused_prepare(wick_fused *f, const wick_tuning *tuning);
+/* Of a program prepared by this tuning: the way it runs, and by the same tests the others, as all functions named
+ * _rejected: how many, into out. */
 const char *wick_fused_name(const wick_fused *f);
-int wick_fused_rejected(const wick_fused *f, wick_rejected *out);
+int wick_fused_rejected(const wick_fused *f, const wick_tuning *tuning, wick_rejected *out);
 /* ptr: n_in input pointers, then n_out output pointers (each at the element of index 0). An output may be the same
  * memory as an input only if both walk it with the same strides and dtype. Runs tasks [begin, end) of the stage. */
 void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials,

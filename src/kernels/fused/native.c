@@ -121,5 +121,5 @@ void wick_native_fused(const wick_native_program *p, int64_t rows, int64_t n, wi
                                                                              : n,
                                                 p->lines != WICK_NATIVE_ROWS}};
     }
-    wick_fused_prepare(f);
+    wick_fused_prepare(f, NULL);
 }

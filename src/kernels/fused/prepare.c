@@ -19,14 +19,11 @@
 #include "kernels/fused/programs.h"
 #include "kernels/tuning.h"
 
-/* L1 budget of the blocks, and the range of a block. */
-#define BLOCK_BYTES        ((size_t)wick_tuning_now()->fused_block_bytes)
+/* The range of a block; tuning->fused_block_bytes is what all of them may take of L1. */
 #define BLOCK_MIN          64
 #define BLOCK_MIN_REDUCING 128 /* a line of lanes of fewer than WICK_RED_LANES cols is shorter than this */
 #define BLOCK_MAX          1024
 #define BLOCK_FAR          512
-/* Work of one task in element-instructions. */
-#define TASK_WORK          (wick_tuning_now()->fused_task_work)
 #define SLOT_PAD           192
 /* Bytes of a block of a reduction of its input as it is: its rows may lie across each other, and are then read some
  * cache lines at a time. */
@@ -44,8 +41,6 @@
 #define PLANE_MIN   32
 #define PLANE_LANES 8
 
-/* Bytes of an output from which on it is in no cache any more when someone reads it. */
-#define STREAM_BYTES (wick_tuning_now()->stream_bytes)
 /* Most instructions of a program that memory bounds, all of them rows of few operations; of one that is one loop. */
 #define STREAM_INSTRS  4
 #define STREAM_PROGRAM 6
@@ -216,8 +211,9 @@ static int64_t buffer_items(const wick_fused *f, int i) {
 
 /* How many blocks of 8 or 4 bytes fit the budget, counting what is read in place as well. (An output that is written in
  * place leaves its slot untouched.) */
-static int choose_block(const wick_fused *f, int slots, size_t widest, int block_min) {
-    int live = slots + f->n_in, block = (int)(BLOCK_BYTES / ((size_t)WICK_MAX(live, 1) * widest)) / 64 * 64;
+static int choose_block(const wick_fused *f, const wick_tuning *tuning, int slots, size_t widest, int block_min) {
+    const size_t room = (size_t)tuning->fused_block_bytes;
+    int live = slots + f->n_in, block = (int)(room / ((size_t)WICK_MAX(live, 1) * widest)) / 64 * 64;
     return WICK_MIN(WICK_MAX(block, block_min), BLOCK_MAX);
 }
 
@@ -245,11 +241,11 @@ static void cut_evenly(wick_fused *f) {
     f->tasks = wick_ceil_div(l->total, l->task_items);
 }
 
-static void plan_plain(wick_fused *f) {
+static void plan_plain(wick_fused *f, const wick_tuning *tuning) {
     wick_fused_layout *l = &f->layout;
     l->mode = WICK_FUSED_PLAIN;
     f->block = fit_block_to_runs(f, f->block);
-    int64_t items = TASK_WORK / (f->n_instr + 1);
+    int64_t items = tuning->fused_task_work / (f->n_instr + 1);
     l->task_items = WICK_MAX(items / f->block, 1) * f->block;
     if (l->total <= 2 * l->task_items) l->task_items = wick_ceil_div(WICK_MAX(l->total, 1), f->block) * f->block;
     cut_evenly(f);
@@ -315,14 +311,14 @@ static const char *short_refused(const wick_fused *f) {
     if (wick_ceil_div(l->reduced, l->lane_rows) > WICK_RED_RUN) return "there is much to each result";
     return unit_items_of(f) * 2 <= f->block ? NULL : "a block has no room for what two results are made of";
 }
-static const char *split_refused(const wick_fused *f) {
+static const char *split_refused(const wick_fused *f, const wick_tuning *tuning) {
     const wick_fused_layout *l = &f->layout;
     if (l->units >= 32 || f->columns) return "there are results enough for all threads";
     if (l->chunks <= 1) return "there is little to each result";
-    return l->units * unit_work_of(f) >= 4 * TASK_WORK ? NULL : "there is too little to do";
+    return l->units * unit_work_of(f) >= 4 * tuning->fused_task_work ? NULL : "there is too little to do";
 }
 
-static void plan_reduction(wick_fused *f, size_t size) {
+static void plan_reduction(wick_fused *f, const wick_tuning *tuning, size_t size) {
     wick_fused_layout *l = &f->layout;
     const int64_t all_cols = product(f->dims, f->n_keep + f->n_red, f->rank);
     if (all_cols * product(f->dims, 0, f->n_keep) == 0) {
@@ -351,17 +347,17 @@ static void plan_reduction(wick_fused *f, size_t size) {
         l->space = 0;
         f->block = (int)(f->block / unit_items * unit_items);
         const int64_t per_block = f->block / unit_items;
-        l->task_items = WICK_MAX(TASK_WORK / unit_work / per_block, 1) * per_block;
+        l->task_items = WICK_MAX(tuning->fused_task_work / unit_work / per_block, 1) * per_block;
         f->tasks = wick_ceil_div(l->units, l->task_items);
         return;
     }
     const int64_t whole = l->planes ? WICK_RED_CHUNK * line : line;
     /* rows of a tile lie apart: one by one they are read in place */
     f->block = (int)(l->tiles > 1 ? line : WICK_MAX(f->block / whole, 1) * whole);
-    if (!split_refused(f)) {
+    if (!split_refused(f, tuning)) {
         const int64_t chunk_work = WICK_RED_CHUNK * line * (f->n_instr + 1);
         l->mode = WICK_FUSED_SPLIT;
-        l->task_items = WICK_MAX(TASK_WORK / chunk_work, 1);
+        l->task_items = WICK_MAX(tuning->fused_task_work / chunk_work, 1);
         l->chunk_group = wick_ceil_div(l->chunks, l->task_items);
         f->tasks = l->units * l->chunk_group;
         f->tasks2 = l->units;
@@ -369,7 +365,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
         return;
     }
     l->mode = WICK_FUSED_LONG;
-    l->task_items = WICK_MAX(TASK_WORK / unit_work, 1);
+    l->task_items = WICK_MAX(tuning->fused_task_work / unit_work, 1);
     f->tasks = wick_ceil_div(l->units, l->task_items);
 }
 
@@ -387,7 +383,7 @@ static void plan_results(wick_fused *f) {
 /* Why they are not taken; NULL: they are. Stores that go past the caches spare reading the lines that they write over.
  * That pays where memory is all that bounds a program: what computes for longer overlaps with it anyhow, and wants
  * longer blocks. */
-static const char *streams_refused(const wick_fused *f) {
+static const char *streams_refused(const wick_fused *f, const wick_tuning *tuning) {
 #define YES(name) [WICK_EW_##name] = true
     static const bool light[WICK_EW_COUNT] = {YES(add),
                                               YES(sub),
@@ -453,7 +449,7 @@ static const char *streams_refused(const wick_fused *f) {
             return "it computes for longer than memory takes";
     for (int o = 0; o < f->n_out; o++)
         if (f->layout.total * WICK_MAX(f->columns, 1) * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype) <
-            STREAM_BYTES)
+            tuning->stream_bytes)
             return "a result may stay in caches";
     return NULL;
 }
@@ -538,23 +534,25 @@ const char *wick_fused_name(const wick_fused *f) {
                                         : "blocks in L1";
 }
 
-int wick_fused_rejected(const wick_fused *f, wick_rejected *out) {
+int wick_fused_rejected(const wick_fused *f, const wick_tuning *tuning, wick_rejected *out) {
+    tuning = wick_tuning_or_default(tuning);
     const wick_fused_layout *l = &f->layout;
     int n = 0;
     if (!f->tasks || l->mode == WICK_FUSED_EMPTY) return 0;
     if (f->reduces) {
         if (l->mode != WICK_FUSED_SHORT) out[n++] = (wick_rejected){"several results in a block", short_refused(f)};
         if (l->mode == WICK_FUSED_LONG)
-            out[n++] = (wick_rejected){"parts of a result by several threads", split_refused(f)};
+            out[n++] = (wick_rejected){"parts of a result by several threads", split_refused(f, tuning)};
         return n;
     }
     if (!l->program) out[n++] = (wick_rejected){"one loop", "there is none for this program"};
     if (l->mode != WICK_FUSED_BARE) out[n++] = (wick_rejected){"one op on whole arrays", bare_refused(f)};
-    if (!l->streams) out[n++] = (wick_rejected){"results past the caches", streams_refused(f)};
+    if (!l->streams) out[n++] = (wick_rejected){"results past the caches", streams_refused(f, tuning)};
     return n;
 }
 
-void wick_fused_prepare(wick_fused *f) {
+void wick_fused_prepare(wick_fused *f, const wick_tuning *tuning) {
+    tuning = wick_tuning_or_default(tuning);
     wick_fused_layout *l = &f->layout;
     memset(l, 0, sizeof *l);
     if (!f->reduces) f->n_keep = f->n_red = 0;
@@ -571,11 +569,12 @@ void wick_fused_prepare(wick_fused *f) {
         widest = WICK_MAX(widest, wick_ctype_size((wick_ctype)f->instr[i].to));
     }
     const size_t result_size = f->reduces ? wick_ctype_size(wick_ctype_of((wick_dtype)f->out[0].dtype)) : 0;
-    f->block = f->reduces && !f->n_instr ? (int)(BLOCK_BARE / widest)
-                                         : choose_block(f, slots, widest, f->reduces ? BLOCK_MIN_REDUCING : BLOCK_MIN);
+    f->block = f->reduces && !f->n_instr
+                   ? (int)(BLOCK_BARE / widest)
+                   : choose_block(f, tuning, slots, widest, f->reduces ? BLOCK_MIN_REDUCING : BLOCK_MIN);
     f->tasks2 = 0;
     f->partials = 0;
-    if (f->reduces) plan_reduction(f, result_size);
+    if (f->reduces) plan_reduction(f, tuning, result_size);
     classify(f, f->block);
     if (f->reduces) {
         if (l->transposed) { /* tasks of whole lines */
@@ -585,11 +584,11 @@ void wick_fused_prepare(wick_fused *f) {
         plan_results(f);
         wick_native_reach(f);
     } else {
-        plan_plain(f);
+        plan_plain(f, tuning);
     }
 
     l->program = (uint8_t)(wick_program_find(f) + 1);
-    l->streams = !streams_refused(f);
+    l->streams = !streams_refused(f, tuning);
     if (l->program && !f->reduces) {
         f->block = whole_block(f);
         l->task_items = l->task_items < WHOLE_TASK ? WHOLE_TASK / f->block * f->block
@@ -598,7 +597,7 @@ void wick_fused_prepare(wick_fused *f) {
         classify(f, f->block);
     }
     const int64_t bytes = bytes_in_line(f);
-    l->far = (l->planes ? (int64_t)sizeof(float) : bytes) * l->total >= STREAM_BYTES;
+    l->far = (l->planes ? (int64_t)sizeof(float) : bytes) * l->total >= tuning->stream_bytes;
     l->part = (int)wick_ceil_div(WICK_ASK_BYTES, WICK_MAX(bytes, 4) * 64) * 64;
     if (l->far && bytes &&
         (f->reduces ? (f->n_instr || l->mode == WICK_FUSED_SHORT) && !l->planes : !l->streams || packs(f)))

@@ -87,10 +87,10 @@ static bool is_crowded(const wick_gemm_kernel *q, const gemm_view *v) {
 }
 /* Whether a thin product reads B as from far: it is in no near cache, or its columns share sets of L1, so that those of
  * one group are all that stay there. */
-static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
+static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v, const wick_tuning *tuning) {
     const double bytes = gemm_bytes(q, v);
     if (v->b_col == 1) return bytes > WICK_GEMM_FAR_BY_ROWS;
-    return bytes * (is_crowded(q, v) ? 4 : 1) > l3_share(wick_tuning_now());
+    return bytes * (is_crowded(q, v) ? 4 : 1) > l3_share(tuning);
 }
 
 /* Why a way is not taken; NULL: it is. In the order in which they are tried. */
@@ -107,24 +107,28 @@ static const char *swap_refused(const wick_gemm *g, const wick_gemm_kernel *q, c
     if (v->n > q->mr) return "C is wide";
     return gemm_cost(q, transposed) < gemm_cost(q, v) ? NULL : "it would cost no less";
 }
-static const char *gemv_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v) {
+static const char *gemv_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v,
+                                const wick_tuning *tuning) {
     if (g->keep) return "B is kept packed";
     if (g->lower) return "C is symmetric";
     if (v->b_col == 1)
-        return v->m <= (gemm_is_far(q, v) ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR) ? NULL : "there are more rows";
+        return v->m <= (gemm_is_far(q, v, tuning) ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR) ? NULL
+                                                                                            : "there are more rows";
     if (v->b_row != 1) return "B is contiguous along neither dim";
     if (v->m > q->few_by_columns) return "there are more rows";
     return v->n >= q->columns ? NULL : "there are too few columns";
 }
 
-bool wick_gemm_wants_rows(const wick_gemm *g) {
+bool wick_gemm_wants_rows(const wick_gemm *g, const wick_tuning *tuning) {
+    tuning = wick_tuning_or_default(tuning);
     const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
     const gemm_view v = gemm_view_of(g, 0);
     return !g->narrow && !q->rows && v.b_row == 1 && v.b_col != 1 && v.k > 1 && v.n > 1 && v.m <= WICK_GEMM_FEW_NEAR &&
-           gemm_bytes(q, &v) <= l3_share(wick_tuning_now());
+           gemm_bytes(q, &v) <= l3_share(tuning);
 }
 
-int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
+int wick_gemm_rejected(const wick_gemm *g, const wick_tuning *tuning, wick_rejected *out) {
+    tuning = wick_tuning_or_default(tuning);
     int n = 0;
     if (g->amx || !g->m || !g->n) return 0;
     out[n++] = (wick_rejected){"tiles of AMX", wick_amx_refused(g)};
@@ -136,7 +140,8 @@ int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
     out[n++] = (wick_rejected){"rows of C one after the other", outer_refused(g, q)};
     if (!(g->how & GEMM_SWAP))
         out[n++] = (wick_rejected){"the transpose of C instead", swap_refused(g, q, &plain, &transposed)};
-    if (!(g->how & GEMM_THIN)) out[n++] = (wick_rejected){"one pass over B for few rows", gemv_refused(g, q, &v)};
+    if (!(g->how & GEMM_THIN))
+        out[n++] = (wick_rejected){"one pass over B for few rows", gemv_refused(g, q, &v, tuning)};
     return n;
 }
 
@@ -171,7 +176,7 @@ static double gemm_work(const gemm_view *v) { return (double)v->m * (double)v->n
 /* Few rows: a task takes columns of C, and passes over its part of B once. */
 static void gemm_cut_few_rows(wick_gemm *g, const gemm_view *v, const wick_tuning *tuning) {
     const wick_gemm_kernel *q = g->kernel;
-    const bool by_rows = v->b_col == 1, far = gemm_is_far(q, v);
+    const bool by_rows = v->b_col == 1, far = gemm_is_far(q, v, tuning);
     const int64_t thin = WICK_MIN(
         1 + (int64_t)WICK_MIN(gemm_work(v) * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS),
         WICK_GEMM_MAX_TASKS);
@@ -216,14 +221,14 @@ static int64_t gemm_cut_tiles(wick_gemm *g, const gemm_view *v, bool large, cons
 }
 
 /* Rows of B, `stride` bytes apart, whose lines the cache of a core holds at once: powers of 2 share sets of it. */
-static int64_t rows_in_l2(int64_t stride) {
+static int64_t rows_in_l2(int64_t stride, const wick_tuning *tuning) {
     int64_t apart = WICK_GEMM_LINE;
     while (stride && stride % (2 * apart) == 0) apart *= 2;
-    return wick_tuning_now()->cost_l2_bytes / apart;
+    return tuning->cost_l2_bytes / apart;
 }
 
 /* Whether B is packed: by stage 0 for all tasks, or by each for itself. Returns whether tasks need room for a panel. */
-static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool large) {
+static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool large, const wick_tuning *tuning) {
     const wick_gemm_kernel *q = g->kernel;
     const int64_t b_row = (v->b_row < 0 ? -v->b_row : v->b_row) * q->elem;
     bool panel = v->n % q->lanes != 0 && !q->masks;
@@ -234,7 +239,7 @@ static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool la
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v->b_col != 1, often = g->mc >= WICK_GEMM_FAR_TILES * q->mr,
                    pages = b_row >= WICK_GEMM_FAR_ROWS && (often || (g->b_constant && large)),
-                   crowded = v->m >= WICK_GEMM_FAR_TILES * q->mr && rows_in_l2(b_row) < WICK_MIN(g->kc, v->k);
+                   crowded = v->m >= WICK_GEMM_FAR_TILES * q->mr && rows_in_l2(b_row, tuning) < WICK_MIN(g->kc, v->k);
         /* in place, vectors of rows that aren't whole lines lie in two */
         const bool packs = turned_b || pages || crowded,
                    share = packs ? g->b_constant || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0;
@@ -251,15 +256,15 @@ static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool la
     return panel;
 }
 
-void wick_gemm_prepare(wick_gemm *g) {
+void wick_gemm_prepare(wick_gemm *g, const wick_tuning *tuning) {
+    tuning = wick_tuning_or_default(tuning);
     g->sparse.kernel = NULL;
-    if (wick_amx_prepare(g) || wick_sparse_prepare(g)) return;
+    if (wick_amx_prepare(g) || wick_sparse_prepare(g, tuning)) return;
     if (g->narrow) {
-        wick_narrow_prepare(g);
+        wick_narrow_prepare(g, tuning);
         return;
     }
     const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
-    const wick_tuning *tuning = wick_tuning_now();
     g->kernel = q;
     g->how = 0;
     g->tasks = g->tasks_pack = 0;
@@ -286,19 +291,19 @@ void wick_gemm_prepare(wick_gemm *g) {
         g->how = GEMM_SWAP;
         v = transposed;
     }
-    if (!gemv_refused(g, q, &v)) {
+    if (!gemv_refused(g, q, &v, tuning)) {
         gemm_cut_few_rows(g, &v, tuning);
         return;
     }
     const bool large = (double)v.k * (double)v.n * (double)q->elem >= (double)tuning->gemm_share_bytes;
     const int64_t down = gemm_cut_tiles(g, &v, large, tuning);
-    gemm_scratch(g, &v, gemm_place_b(g, &v, down, large));
+    gemm_scratch(g, &v, gemm_place_b(g, &v, down, large, tuning));
 }
 
-void wick_gemm_pack_in_tasks(wick_gemm *g) {
+void wick_gemm_pack_in_tasks(wick_gemm *g, const wick_tuning *tuning) {
     if (!g->tasks_pack || g->amx || g->narrow || g->keep || g->lower || g->sparse.kernel) return;
     const wick_gemm_kernel *q = g->kernel;
-    const wick_tuning *tuning = wick_tuning_now();
+    tuning = wick_tuning_or_default(tuning);
     const gemm_view v = gemm_view_of(g, g->how);
     const int64_t panels = wick_ceil_div(v.n, q->nr),
                   want = WICK_MIN(1 + (int64_t)(gemm_work(&v) / (double)tuning->gemm_task_work), WICK_GEMM_FEW_TASKS);

@@ -8,6 +8,7 @@
 #define WICK_KERNELS_GEMM_API_H
 
 #include "kernels/sparse/sparse_api.h"
+#include "kernels/tuning.h"
 #include "kernels/types.h"
 
 typedef struct wick_gemm {
@@ -43,11 +44,11 @@ typedef struct wick_gemm {
     const struct wick_amx_kernel *amx; /* not NULL: by tiles, */
     uint8_t parts;                     /* of an f32 that became a sum of this many bf16 */
 } wick_gemm;
-/* Uses the current tier. threads_hint must not change bits; there is none. */
-void wick_gemm_prepare(wick_gemm *g);
+/* Uses the current tier. tuning: kernels/tuning.h; it changes no bits, and the number of threads is not asked for. */
+void wick_gemm_prepare(wick_gemm *g, const wick_tuning *tuning);
 /* Before it is prepared: B's columns are contiguous, and a copy of B whose rows are, made once for many products, would
  * be faster and give the same bits. */
-bool wick_gemm_wants_rows(const wick_gemm *g);
+bool wick_gemm_wants_rows(const wick_gemm *g, const wick_tuning *tuning);
 void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed);
 void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                    void *c, const void *packed, void *scratch);
@@ -55,8 +56,8 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
 bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int64_t cols[2]);
 const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
 
-/* Of a prepared product: how many, into out. By the same tests as wick_gemm_prepare. */
-int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out);
+/* Of a product prepared by this tuning: how many, into out. By the same tests as wick_gemm_prepare. */
+int wick_gemm_rejected(const wick_gemm *g, const wick_tuning *tuning, wick_rejected *out);
 
 /* Rows [begin, end) of C = A B for i32, i64 and u64, which wrap; A has any strides, B and C are contiguous. */
 void wick_matmul_integers(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t k, int64_t a_row,

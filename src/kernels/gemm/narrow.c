@@ -112,8 +112,7 @@ static bool turns_b(const wick_gemm *g) {
            (g->b_col != 1 || (g->n > g->kernel->nr && (double)g->k * (double)g->n * 2 >= WICK_GEMM_NARROW_FAR));
 }
 
-void wick_narrow_prepare(wick_gemm *g) {
-    const wick_tuning *tuning = wick_tuning_now();
+void wick_narrow_prepare(wick_gemm *g, const wick_tuning *tuning) {
     g->kernel = wick_gemm_kernel_of(WICK_CF32);
     g->how = dot_refused(g) ? 0 : NARROW_DOT;
     g->tasks = g->tasks_pack = 0;

@@ -73,7 +73,7 @@ extern wick_narrow_sweep_fn *const wick_narrow_sweeps_avx2[2 * WICK_SWEEP_ROWS],
     *const wick_narrow_sweeps_avx512[2 * WICK_SWEEP_ROWS];
 
 /* What gemm.c hands over where wick_gemm.narrow says so. */
-void wick_narrow_prepare(wick_gemm *g);
+void wick_narrow_prepare(wick_gemm *g, const wick_tuning *tuning);
 void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed);
 void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                      void *c, const void *packed, void *scratch);

@@ -23,7 +23,7 @@ int wick_int4_rejected(const wick_int4 *p, wick_rejected *out) {
     return 1;
 }
 
-void wick_int4_prepare(wick_int4 *p) {
+void wick_int4_prepare(wick_int4 *p, const wick_tuning *tuning) {
     p->kernel = int4_tiers[wick_tier_current()];
     p->tiles = wick_gemm_kernel_of(WICK_CF32);
     p->tasks = 0;
@@ -34,7 +34,7 @@ void wick_int4_prepare(wick_int4 *p) {
     p->kc = p->k ? WICK_ALIGN_UP(wick_ceil_div(p->k, wick_ceil_div(p->k, WICK_GEMM_KC)), 8) : 8;
     if (!p->m || !p->n) return;
     const double work = (double)p->m * (double)p->n * (double)(p->k + 8),
-                 task = (double)wick_tuning_now()->gemm_task_work;
+                 task = (double)wick_tuning_or_default(tuning)->gemm_task_work;
     int64_t want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
     if (p->f64 || p->kernel->columns || !few_refused(p)) {
         p->cols = WICK_MAX(wick_ceil_div(p->n, want), WICK_MIN(p->n, INT4_COLUMNS));

@@ -2,6 +2,7 @@
 #ifndef WICK_KERNELS_INT4_API_H
 #define WICK_KERNELS_INT4_API_H
 
+#include "kernels/tuning.h"
 #include "kernels/types.h"
 
 /* C = A W^T + bias in f32, of weights of 4 bits in blocks along k, each with a scale and a zero point:
@@ -30,8 +31,8 @@ typedef struct wick_int4_data {
     const uint8_t *q, *zeros;
     void *c;
 } wick_int4_data;
-/* Uses the current tier. */
-void wick_int4_prepare(wick_int4 *p);
+/* Uses the current tier. tuning: kernels/tuning.h. */
+void wick_int4_prepare(wick_int4 *p, const wick_tuning *tuning);
 void wick_int4_run(const wick_int4 *p, int64_t begin, int64_t end, const wick_int4_data *d, void *scratch);
 /* Rows [begin, end) of W in f32, to c [n][k]. Needs no wick_int4_prepare. */
 void wick_int4_dequantize(const wick_int4 *p, int64_t begin, int64_t end, const wick_int4_data *d);

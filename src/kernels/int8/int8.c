@@ -112,7 +112,7 @@ static bool packs_its_own(const wick_int8 *p) {
            p->kernel->nr * row <= INT8_ROWS && (p->in_place || p->m * row <= INT8_ROWS);
 }
 
-static void prepare(wick_int8 *p) {
+static void prepare(wick_int8 *p, const wick_tuning *tuning) {
     const wick_int8_kernel *q = kernel_now(p);
     p->kernel = q;
     p->tasks = p->tasks_pack = 0;
@@ -126,12 +126,11 @@ static void prepare(wick_int8 *p) {
     if (!p->m || !p->n || !p->b_count || (p->conv && !p->batch)) return;
 
     if (p->conv && !p->amx) {
-        wick_int8_conv_prepare(p);
+        wick_int8_conv_prepare(p, tuning);
         return;
     }
     if (p->few) {
-        const double work = (double)p->m * (double)p->n * (double)(p->k + 8),
-                     task = (double)wick_tuning_now()->int8_task_work;
+        const double work = (double)p->m * (double)p->n * (double)(p->k + 8), task = (double)tuning->int8_task_work;
         const double each = (double)p->n / (1 + work / task);
         p->in_place = false;
         p->rows = p->m;
@@ -154,7 +153,7 @@ static void prepare(wick_int8 *p) {
     p->in_place = bytes && (p->conv ? every_pixel : p->a_col == 1);
 
     /* tiles are as much faster, about */
-    const double task_work = (double)wick_tuning_now()->int8_task_work * (p->amx ? 8 : 1);
+    const double task_work = (double)tuning->int8_task_work * (p->amx ? 8 : 1);
     const double row_work = (double)p->n * (double)(p->k + 8);
     /* twice as many: no more is packed for it */
     int64_t across = (int64_t)WICK_MIN((double)(2 * INT8_TASKS), 1 + 2 * row_work * (double)p->m / task_work);
@@ -198,18 +197,19 @@ static void prepare(wick_int8 *p) {
     p->scratch = at;
 }
 
-void wick_int8_prepare(wick_int8 *p) {
+void wick_int8_prepare(wick_int8 *p, const wick_tuning *tuning) {
+    tuning = wick_tuning_or_default(tuning);
     p->depthwise = p->conv && !depthwise_refused(p);
     p->split_room = 0;
     p->late_zero &= p->keep && p->result == WICK_INT8_I32;
-    prepare(p);
+    prepare(p, tuning);
     if (p->kernel->wide && p->tasks) {
         int64_t most = 0;
         if (!p->known || !wick_int8_count_splits(p, &most))
             p->known = NULL;
         else
             p->split_room = WICK_MIN(most + most / 2, p->padded / p->kernel->group);
-        prepare(p);
+        prepare(p, tuning);
     }
     p->known = NULL;
 }

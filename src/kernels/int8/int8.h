@@ -148,7 +148,7 @@ wick_int8_tile_fn *const *wick_int8_tiles_of(const wick_int8 *p, const char *pac
                                              wick_int8_tile *tile);
 
 /* int8_conv.c: convolutions by lines. */
-void wick_int8_conv_prepare(wick_int8 *p);
+void wick_int8_conv_prepare(wick_int8 *p, const wick_tuning *tuning);
 void wick_int8_pack_depthwise(const wick_int8 *p, const wick_int8_data *d);
 void wick_int8_run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch);
 void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch);

@@ -15,6 +15,7 @@
 #ifndef WICK_KERNELS_INT8_API_H
 #define WICK_KERNELS_INT8_API_H
 
+#include "kernels/tuning.h"
 #include "kernels/types.h"
 
 typedef enum wick_int8_result { WICK_INT8_I32, WICK_INT8_F32, WICK_INT8_U8, WICK_INT8_I8 } wick_int8_result;
@@ -58,8 +59,8 @@ typedef struct wick_int8_data {          /* NULL: not there */
     const void *c_zero, *bias;
     void *c, *packed;
 } wick_int8_data;
-/* Uses the current tier and the CPU's extensions. */
-void wick_int8_prepare(wick_int8 *p);
+/* Uses the current tier and the CPU's extensions. tuning: kernels/tuning.h. */
+void wick_int8_prepare(wick_int8 *p, const wick_tuning *tuning);
 /* Tasks [begin, end) of B number `which`, of b_count; d->b is at that B for matrices, at all weights for convolutions;
  * packed at the first. */
 void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t end, const wick_int8_data *d,

@@ -83,7 +83,7 @@ static size_t reserve(size_t *at, size_t bytes) {
     return was;
 }
 
-void wick_int8_conv_prepare(wick_int8 *p) {
+void wick_int8_conv_prepare(wick_int8 *p, const wick_tuning *tuning) {
     const wick_int8_kernel *q = p->kernel;
     const int64_t taps = p->kernel_dims[0] * p->kernel_dims[1] * p->kernel_dims[2], panels = wick_ceil_div(p->n, q->nr);
     bool every_pixel = true, padded = false;
@@ -103,7 +103,7 @@ void wick_int8_conv_prepare(wick_int8 *p) {
     p->padded = p->pieces * p->piece;
     p->in_place = !p->depthwise && q->elem == 1 && !(p->a_signed && !q->any_sign) && !padded && p->piece == run;
 
-    const double work = (double)wick_tuning_now()->int8_task_work;
+    const double work = (double)tuning->int8_task_work;
     const double row_work =
         (double)p->groups * (p->depthwise ? (double)(CONV_DEPTHWISE + 4 * taps)
                                           : (double)WICK_ALIGN_UP(p->n, 16) * (double)(p->k + CONV_MORE));

@@ -41,7 +41,7 @@ static places places_of(const wick_recurrent *r) {
     return p;
 }
 
-void wick_recurrent_prepare(wick_recurrent *r) {
+void wick_recurrent_prepare(wick_recurrent *r, const wick_tuning *tuning) {
     const int64_t h = r->hidden, gates = wick_cell_gates(r->cell), elem = (int64_t)wick_ctype_size(r->type);
     const bool first = r->cell == WICK_CELL_GRU_RESET_FIRST;
     r->h_stride = stride_for(h, elem);
@@ -69,7 +69,7 @@ void wick_recurrent_prepare(wick_recurrent *r) {
             g->b_col = r->backward ? 1 : h;
             g->c_row = r->backward ? r->h_stride : r->g_stride;
             g->accumulate = r->backward && p == 0;
-            wick_gemm_prepare(g);
+            wick_gemm_prepare(g, tuning);
             gemm_scratch = WICK_MAX(gemm_scratch, g->scratch);
         }
         r->packed_each[p] = WICK_ALIGN_UP(r->product[p][0].packed, WICK_ALIGN);
@@ -173,9 +173,10 @@ static bool is_plain(const loop *l) {
 }
 
 const char *wick_recurrent_name(const wick_recurrent *r) { return wick_gemm_name(&r->product[0][0]); }
-int wick_recurrent_rejected(const wick_recurrent *r, bool peephole, bool ggates, wick_rejected *out) {
+int wick_recurrent_rejected(const wick_recurrent *r, const wick_tuning *tuning, bool peephole, bool ggates,
+                            wick_rejected *out) {
     if (!r->tasks || !r->steps) return 0;
-    int n = wick_gemm_rejected(&r->product[0][0], out);
+    int n = wick_gemm_rejected(&r->product[0][0], tuning, out);
     const char *plain = NULL;
     for (int64_t d = 0; d < r->directions && !plain; d++) plain = plain_refused(r, d, peephole, ggates);
     if (plain) out[n++] = (wick_rejected){"rows of gates in one loop", plain};

@@ -66,10 +66,11 @@ typedef struct wick_recurrent_data {
     void *packed;
 } wick_recurrent_data;
 int wick_cell_gates(wick_cell cell);
-void wick_recurrent_prepare(wick_recurrent *r);
+void wick_recurrent_prepare(wick_recurrent *r, const wick_tuning *tuning); /* kernels/tuning.h */
 /* Of its products, and of the rows between them; peephole, ggates: whether the data will have them. */
 const char *wick_recurrent_name(const wick_recurrent *r);
-int wick_recurrent_rejected(const wick_recurrent *r, bool peephole, bool ggates, wick_rejected *out);
+int wick_recurrent_rejected(const wick_recurrent *r, const wick_tuning *tuning, bool peephole, bool ggates,
+                            wick_rejected *out);
 void wick_recurrent_pack(const wick_recurrent *r, int64_t begin, int64_t end, const void *w, void *packed);
 void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, const wick_recurrent_data *d,
                         void *scratch);

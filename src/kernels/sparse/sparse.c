@@ -180,11 +180,11 @@ static int64_t row_of(const wick_gemm *g, const wick_sparse_kernel *q) {
     return (int64_t)WICK_ALIGN_UP(g->k + q->window, WICK_ALIGN / sizeof(float));
 }
 
-bool wick_sparse_prepare(wick_gemm *g) {
+bool wick_sparse_prepare(wick_gemm *g, const wick_tuning *tuning) {
     g->sparse.kernel = NULL;
     if (!g->sparse.room || g->keep) return false;
     const wick_sparse_kernel *q = g->sparse.kernel = sparse_tiers[wick_tier_current()];
-    const double task = (double)wick_tuning_now()->gemm_task_work;
+    const double task = (double)tuning->gemm_task_work;
     g->kernel = wick_gemm_kernel_of(g->type);
     g->how = 0;
     g->kc = block_of(g);

@@ -6,6 +6,7 @@
 #ifndef WICK_KERNELS_SPARSE_API_H
 #define WICK_KERNELS_SPARSE_API_H
 
+#include "kernels/tuning.h"
 #include "kernels/types.h"
 
 struct wick_gemm;
@@ -33,7 +34,7 @@ const char *wick_sparse_choose(struct wick_gemm *g, const void *b, int64_t block
 double wick_sparse_density(const struct wick_gemm *g, const void *b);
 
 /* wick_gemm's functions, of a product with g->sparse.room: it has f32, no accumulation, a bias by columns or none. */
-bool wick_sparse_prepare(struct wick_gemm *g); /* false: dense */
+bool wick_sparse_prepare(struct wick_gemm *g, const wick_tuning *tuning); /* false: dense */
 void wick_sparse_pack(const struct wick_gemm *g, const void *b, void *packed);
 void wick_sparse_run(const struct wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b,
                      const void *bias, void *c, const void *packed, void *scratch);

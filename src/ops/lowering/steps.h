@@ -184,6 +184,13 @@ typedef struct wick_step_attention {
     int stage;
 } wick_step_attention;
 
+/* INT4: C, x, q, scales, then zeros and bias where there are any. */
+typedef struct wick_step_int4 {
+    wick_int4 product;
+    int64_t rows;    /* dequantize_blocks: of a task */
+    int zeros, bias; /* numbers of refs; 0: none */
+} wick_step_int4;
+
 /* RANDOM: two u64, the stream and the offset, then the result. */
 typedef struct wick_step_random {
     wick_ctype type;
