@@ -30,6 +30,10 @@ static bool can_overwrite(wick_lower *l, const wick_node *node, int k, const wic
     return l->last_use[root] <= node->position && is_laid_out(&ins[k], space, layout);
 }
 
+/* Elements of a result from which on channels stay last, and a copy that goes by tiles makes it row-major afterwards:
+ * a program reads what lies across its result element by element. */
+enum { COPIED_AFTER = 2048 };
+
 /* Memory for result r of the program: the state it becomes, an input that dies here, or a new buffer. */
 static wick_status place_result(wick_lower *l, wick_node *node, int r, const wick_operand *ins, bool *taken,
                                 const wick_type *space, bool reduces, wick_operand *out) {
@@ -38,8 +42,9 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
     bool last = false; /* channels last where an input is */
     for (int k = 0; k < node->n_in && !reduces; k++)
         last |= wick_same_dims(ins[k].type, space) && wick_lower_is_channels_last(&ins[k]);
+    if (result >= 0) last &= l->results[result].leaf < 0 && wick_type_count(&v->type) >= COPIED_AFTER;
     wick_layout layout;
-    (last && result < 0 ? wick_layout_channels_last : wick_layout_contiguous)(&layout, &v->type);
+    (last ? wick_layout_channels_last : wick_layout_contiguous)(&layout, &v->type);
     if (!reduces && result >= 0 && l->results[result].leaf >= 0 && node->phase == 1) {
         for (int k = 0; k < node->n_in; k++) {
             const wick_buffer *b = &l->buffers[ins[k].buffer];
@@ -71,7 +76,7 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
             return WICK_OK;
         }
     }
-    return (last && result < 0 ? wick_lower_out_channels_last : wick_lower_out)(l, node, r, out);
+    return (last ? wick_lower_out_channels_last : wick_lower_out)(l, node, r, out);
 }
 
 static int64_t run_stage0(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {

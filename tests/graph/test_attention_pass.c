@@ -51,9 +51,12 @@ TEST(hidden_scores_become_a_mask) {
 
 /* ---- as functions ------------------------------------------------------------------------------------------------ */
 
-enum { PLAIN, SCALED, ADDED, HIDDEN, SHOWN, BATCHES, MATRICES, FORMS, WEIGHTS_READ = FORMS, FEW, LOW, TIMES, ALL };
-static const char *const why[ALL] = {
-    [WEIGHTS_READ] = "read by others", [FEW] = "so few queries", [LOW] = "not low enough", [TIMES] = "no constant"};
+enum { PLAIN, SCALED, ADDED, HIDDEN, SHOWN, BATCHES, MATRICES, NUMBERS, FORMS };
+enum { WEIGHTS_READ = FORMS, FEW, LOW, TIMES, ALL };
+static const char *const why[ALL] = {[WEIGHTS_READ] = "read by others",
+                                     [FEW] = "so few queries",
+                                     [LOW] = "not low enough",
+                                     [TIMES] = "more than a number"};
 
 typedef struct form {
     int what;
@@ -74,6 +77,11 @@ static wick_status forward(wick_context *ctx, wick_tensor *const *in, wick_tenso
     if (f->what == FEW) q = wick_slice(q, 2, 0, 3, 1);
     wick_tensor *s = wick_matmul(q, wick_transpose(k, -1, -2)), *rows = wick_arange(ctx, WICK_F32, 0, 1, L);
     if (f->what != PLAIN) s = wick_mul(wick_constant(ctx, WICK_F32, 0.7), s);
+    if (f->what == NUMBERS) { /* that are not known, one of them broadcast by itself */
+        wick_tensor *one = wick_reshape(wick_slice(wick_reshape(mask, WICK_DIMS(2 * L)), 0, 3, 4, 1), WICK_DIMS(1));
+        wick_tensor *two = wick_reshape(wick_slice(wick_reshape(mask, WICK_DIMS(2 * L)), 0, 5, 6, 1), WICK_SCALAR);
+        s = wick_mul(one, wick_div(s, wick_expand(wick_add(two, wick_like(two, 3)), 4, wick_tensor_dims(s))));
+    }
     if (f->what == ADDED) s = wick_add(wick_reshape(mask, WICK_DIMS(2, 1, 1, L)), s);
     if (f->what == TIMES) s = wick_mul(s, wick_reshape(mask, WICK_DIMS(2, 1, 1, L)));
     wick_tensor *later = wick_gt(rows, wick_reshape(rows, WICK_DIMS(L, 1)));

@@ -1,5 +1,6 @@
 /* The ONNX reader: what it says of bad files, and that none of them hurts. */
 #include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,6 +61,50 @@ TEST(a_model_is_read_and_run) {
     wick_workspace_free(&ws);
     wick_plan_free(&plan);
     wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
+
+/* A node with an attribute that is a whole number. */
+static pb node_with(const char *op, const char *in, const char *out, const char *name, int64_t value) {
+    pb n = pb_node(op, in, NULL, out), a = {0};
+    pb_text(&a, 1, name);
+    pb_int(&a, 3, value);
+    pb_int(&a, 20, 2);
+    pb_message(&n, 5, &a);
+    return n;
+}
+/* One op rounds once, however many steps it is of. */
+TEST(reductions_of_halves_are_rounded_once) {
+    static const char *const ops[] = {"ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"};
+    enum { N = 400 };
+    float x[N];
+    REQUIRE(set_up());
+    for (int k = 0; k < 50; k++) {
+        const size_t op = (size_t)k % WICK_COUNTOF(ops);
+        double sum = 0, want;
+        for (int i = 0; i < N; i++) {
+            x[i] = (float)test_rand_int(1, 1 << 10) / (op == 4 ? 128 : 1024); /* a half as it is */
+            sum += op == 0 || op == 3 ? (double)x[i] : op == 4 ? exp((double)x[i]) : (double)x[i] * (double)x[i];
+        }
+        want = op == 1 ? sqrt(sum) : op >= 3 ? log(sum) : sum;
+        pb g = {0}, in = pb_value("x", N), out = pb_value("y", 1), to = node_with("Cast", "x", "h", "to", ONNX_FLOAT16),
+           n = node_with(ops[op], "h", "r", "keepdims", 1), back = node_with("Cast", "r", "y", "to", ONNX_FLOAT);
+        pb_message(&g, 1, &to);
+        pb_message(&g, 1, &n);
+        pb_message(&g, 1, &back);
+        pb_message(&g, 11, &in);
+        pb_message(&g, 12, &out);
+        pb m = pb_model(&g, 13);
+        wick_onnx *onnx = open_model(&m, NULL);
+        REQUIRE(onnx);
+        wick_onnx_value value;
+        float y;
+        CHECK(run(onnx, wick_from(ctx, WICK_F32, WICK_DIMS(N), x), &value) == WICK_OK);
+        CHECK(wick_read(value.tensor, &y, sizeof y) == WICK_OK);
+        CHECK_MSG(fabs((double)y - want) <= 0.505 * exp2(floor(log2(want)) - 10), "%s: %.9g, not %.9g", ops[op],
+                  (double)y, want);
+        wick_onnx_free(&onnx);
+    }
     wick_context_free(&ctx);
 }
 

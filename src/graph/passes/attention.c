@@ -1,18 +1,23 @@
 /* attention.c: attention that was written by hand, or by an exporter, becomes the op of that name, which keeps no
  * scores in memory:
  *
- *   matmul(softmax(scale q k^T + mask), v)            scale: a constant that multiplies or divides the scores, or none
+ *   matmul(softmax(scale q k^T + mask), v)            scale: numbers that multiply or divide the scores, or none
  *   matmul(softmax(where(seen, scale q k^T, -Inf)), v)     or a number so low that scores vanish beside it
  *
- * of 2 to 4 dims, before gradients are taken: these are the op's own then. In compiled functions only, since sums go in
- * another order (docs/numerics.md). A query that sees no key gets zeros, where softmax makes NaN. Few queries stay as
- * they are: a product and a softmax of little memory are faster (ops/attention.c). */
+ * A number that is not known, as one among a model's weights, multiplies q instead of the scores. Of 2 to 4 dims,
+ * before gradients are taken: these are the op's own then. In compiled functions only, since sums go in another order
+ * (docs/numerics.md). A query that sees no key gets zeros, where softmax makes NaN. Few queries stay as they are: a
+ * product and a softmax of little memory are faster (ops/attention.c). */
 #include <math.h>
 
 #include "graph/passes/rewrite.h"
 #include "wick/ops.h"
 
+enum { FACTORS = 4 };
 typedef struct found {
+    wick_value *factor[FACTORS]; /* one element each, not known: the scores are multiplied or divided by it */
+    bool divides[FACTORS];
+    int n_factors;
     wick_value *q, *kt, *v; /* kt: keys, turned */
     wick_value *mask;       /* added to the scores, or NULL; */
     wick_value *seen;       /* or bool: where a score counts, or where not */
@@ -35,6 +40,13 @@ static bool number(const wick_value *v, double *x) {
     if (v->type.dtype == WICK_F32) *x = (double)f;
     else memcpy(x, &bits, sizeof *x);
     return v->type.dtype == WICK_F32 || v->type.dtype == WICK_F64;
+}
+
+/* The one element that v is everywhere, or NULL. */
+static wick_value *single(wick_value *v) {
+    while (wick_type_count(&v->type) > 1 && (v->node->op == &wick_op_expand || v->node->op == &wick_op_reshape))
+        v = v->node->in[0];
+    return wick_type_count(&v->type) == 1 ? v : NULL;
 }
 
 /* Scores below 2^14 vanish beside it: s + x is x, as if x were there in place of s. */
@@ -62,18 +74,22 @@ static const char *read_scores(const wick_value *s, found *f) {
                     return "q, k and v have other dims";
             return NULL;
         }
-        while (k < 2 && (is_row(n, WICK_EW_mul) || (is_row(n, WICK_EW_div) && !k)) &&
-               !(wick_type_equal(&n->in[k]->type, t) && number(n->in[1 - k], &x)))
-            k++;
-        if (is_row(n, WICK_EW_mul) || is_row(n, WICK_EW_div)) {
-            if (k == 2 || !wick_type_equal(&n->in[k]->type, t) || !number(n->in[1 - k], &x))
-                return "the scores are multiplied by what is no constant";
-            f->scale = is_row(n, WICK_EW_mul) ? f->scale * x : f->scale / x;
+        const bool divides = is_row(n, WICK_EW_div);
+        if (is_row(n, WICK_EW_mul) || divides) {
+            while (k < (divides ? 1 : 2) && !(wick_type_equal(&n->in[k]->type, t) && single(n->in[1 - k]))) k++;
+            if (k == (divides ? 1 : 2)) return "the scores are multiplied by more than a number";
+            if (number(n->in[1 - k], &x)) {
+                f->scale = divides ? f->scale / x : f->scale * x;
+            } else {
+                if (f->n_factors == FACTORS) return "too many numbers multiply the scores";
+                f->factor[f->n_factors] = single(n->in[1 - k]);
+                f->divides[f->n_factors++] = divides;
+            }
             s = n->in[k];
             continue;
         }
         if (f->mask || f->seen) return "there are several masks";
-        if (f->scale != 1) return "the mask is multiplied, too";
+        if (f->scale != 1 || f->n_factors) return "the mask is multiplied, too";
         if (is_row(n, WICK_EW_add)) {
             const bool first = wick_type_equal(&n->in[0]->type, t) &&
                                (n->in[0]->node->op == &wick_op_matmul || is_row(n->in[0]->node, WICK_EW_mul) ||
@@ -108,6 +124,10 @@ static wick_node *attention(wick_graph *graph, const wick_node *product, const f
     wick_tensor *in[4] = {wick_tensor_new(ctx, f->q), wick_transpose(wick_tensor_new(ctx, f->kt), -1, -2),
                           wick_tensor_new(ctx, f->v), NULL},
                 *out[2];
+    for (int i = 0; i < f->n_factors; i++) {
+        wick_tensor *by = wick_reshape(wick_tensor_new(ctx, f->factor[i]), WICK_SCALAR);
+        in[0] = f->divides[i] ? wick_div(in[0], by) : wick_mul(in[0], by);
+    }
     attention_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.scale = f->scale;

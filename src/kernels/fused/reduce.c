@@ -177,7 +177,6 @@ typedef struct source {
     int64_t elem;         /* bytes of one */
     const wick_red_mapped *mapped; /* its lines are taken instead, of x and y; NULL: there is no y */
     const float *y;
-    int64_t ask; /* from memory: bytes of an element that are asked for ahead, few lines at a time; else 0 */
 } source;
 
 /* Adds n elements (whole lines, and at the end of the unit a part of one) to the runs on the stack. in_run counts lines
@@ -187,10 +186,8 @@ static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int6
     double rest[WICK_RED_LINE];
     const float *y = from->y;
     while (n > 0) {
-        const int64_t most = from->ask ? WICK_MAX(1, WICK_ASK_BYTES / (from->ask * line)) : WICK_RED_RUN;
-        const int64_t lines = WICK_MIN(n / line, WICK_MIN(most, WICK_RED_RUN - *in_run));
+        const int64_t lines = WICK_MIN(n / line, WICK_RED_RUN - *in_run);
         if (lines > 0) {
-            if (from->ask) wick_ask_ahead(x, lines * line * from->elem);
             if (from->mapped) {
                 from->mapped->lines((float *)(void *)stack_top(s), (const float *)(const void *)x, y, (size_t)lines,
                                     *in_run > 0);
@@ -296,7 +293,7 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     stack s;
     int in_run = 0;
     stack_init(&s, r->red, m->scratch + r->l->lanes_offset, (size_t)line, r->elem);
-    source from = {r->red->lanes, NULL, (int64_t)r->elem, NULL, NULL, 0};
+    source from = {r->red->lanes, NULL, (int64_t)r->elem, NULL, NULL};
     const float *x = NULL;
     const int64_t run = WICK_RED_RUN * line;
     from.mapped = m->lines ? NULL : mapped_of(r, first, &x, &from.y);
@@ -310,9 +307,8 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
     } else if (from.mapped) {
         feed(&s, &from, (const uint8_t *)x, end - first, line, line, &in_run, true);
     } else if (stride) {
-        if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL, 0};
+        if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL};
         if (r->l->far && stride == line && !bf16 && r->red->lanes_far) from.lanes = r->red->lanes_far;
-        else if (r->l->far && stride == line) from.ask = from.elem;
         feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run,
              true);
     } else {

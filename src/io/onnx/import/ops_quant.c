@@ -31,6 +31,8 @@ wick_tensor *wick_onnx_to_integer(wick_tensor *x, wick_dtype dtype) {
     const int bits = (int)wick_dtype_bits(dtype);
     const bool natural = dtype == WICK_U8 || dtype == WICK_U16 || dtype == WICK_U4 || dtype == WICK_U2;
     if (bits > 16) return wick_cast(x, dtype); /* floats don't have their ends */
+    if (bits == 8) /* whose cast saturates */
+        return wick_cast(wick_tensor_dtype(x) == WICK_F64 ? x : wick_cast(x, WICK_F32), dtype);
     const double most = (double)((1 << (natural ? bits : bits - 1)) - 1);
     return wick_cast(
         wick_clip(wick_tensor_dtype(x) == WICK_F64 ? x : wick_cast(x, WICK_F32), natural ? 0 : -most - 1, most), dtype);

@@ -26,23 +26,28 @@ static void reduce(onnx_call *c, int as_input, reduction f) {
                        : wick_cast(f(wick_unsqueeze(x, 0), 1, &(int){0}, false), dtype));
 }
 
+/* What a reduction of several steps goes by: halves are rounded once, at its end. */
+static wick_tensor *wide(wick_tensor *x) {
+    const wick_dtype dtype = wick_tensor_dtype(x);
+    return dtype == WICK_F16 || dtype == WICK_BF16 ? wick_cast(x, WICK_F32) : x;
+}
 static wick_tensor *l1(wick_tensor *x, int n, const int *axes, bool keep) {
-    return wick_sum(wick_abs(x), n, axes, keep);
+    return wick_sum(wick_abs(wide(x)), n, axes, keep);
 }
 static wick_tensor *l2(wick_tensor *x, int n, const int *axes, bool keep) {
-    return wick_sqrt(wick_sum(wick_square(x), n, axes, keep));
+    return wick_sqrt(wick_sum(wick_square(wide(x)), n, axes, keep));
 }
 static wick_tensor *log_sum(wick_tensor *x, int n, const int *axes, bool keep) {
-    return wick_log(wick_sum(x, n, axes, keep));
+    return wick_log(wick_sum(wide(x), n, axes, keep));
 }
 static wick_tensor *sum_square(wick_tensor *x, int n, const int *axes, bool keep) {
-    return wick_sum(wick_square(x), n, axes, keep);
+    return wick_sum(wick_square(wide(x)), n, axes, keep);
 }
 static wick_tensor *mean(wick_tensor *x, int n, const int *axes, bool keep) {
     return wick_mean(!wick_onnx_is_float(x) ? wick_cast(x, WICK_F64) : x, n, axes, keep);
 }
 static wick_tensor *log_sum_exp(wick_tensor *x, int n, const int *axes, bool keep) {
-    return wick_logsumexp(!wick_onnx_is_float(x) ? wick_cast(x, WICK_F64) : x, n, axes, keep);
+    return wick_logsumexp(!wick_onnx_is_float(x) ? wick_cast(x, WICK_F64) : wide(x), n, axes, keep);
 }
 
 /* Of nothing: the lowest (highest) value of the dtype, which Wick leaves undefined. */
