@@ -84,7 +84,7 @@ const cli_command cli_commands[CMD_COUNT] = {
                   "or out of it",
                   true, true, cmd_data, cmd_data_options, false},
     [CMD_ZOO] = {"zoo", "ZOO-ACTION [NAME...]",
-                 "small networks by name: list, train, eval, bench and report them, on public data", true, true,
+                 "small networks by name: list, prepare, train, eval, bench and report them, on public data", true, true,
                  cmd_zoo, cmd_zoo_options, false},
     [CMD_LAUNCH] = {"launch", "COMMAND [ARGUMENT...]",
                     "start several processes of a command on this machine, which train one model together", true, true,
