@@ -114,6 +114,7 @@ typedef struct cli_options {
     cli_list memory_files;         /* --memory */
     const char *memory_before;     /* --memory-before */
     const char *pin, *numa;        /* of what runs networks */
+    bool balance;
     int64_t memory_pool;
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */

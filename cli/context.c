@@ -47,6 +47,7 @@ int cli_context(wick_context **ctx, const cli_options *o, wick_context_options o
     int code = set_pin(&options.placement, o->pin ? o->pin : "");
     if (code == CLI_OK) code = set_numa(&options.placement, o->numa ? o->numa : "");
     if (code != CLI_OK) return code;
+    options.placement.balance = o->balance;
     if (o->memory_files.n) options.track_memory = true;
     const wick_memory_pool_options pool = {.max = (size_t)o->memory_pool};
     if (o->memory_pool) options.memory_pool = &pool;

@@ -67,6 +67,7 @@ static const hint options[] = {
     {"num-workers loader-workers dataloader-workers", "workers"},
     {"jobs j num-threads n-threads nproc cores cpus", "threads"},
     {"affinity cpu-affinity taskset pin-threads proc-bind bind", "pin"},
+    {"load-balance load-balancer schedule dynamic-schedule work-stealing", "balance"},
     {"numactl membind numa-policy", "numa"},
     {"fp16 half amp mixed-precision bf16 bfloat16 float16", "precision"},
     {"dataset data-dir data-path data-root dataset-dir train-data input-dir train-dir", "data"},

@@ -1,4 +1,5 @@
 /* wick: the command. Finds the subcommand, reads its options and runs it. */
+#include "plan/profile_command.h"
 #include "cutoff.h"
 #include "environment.h"
 #include "help.h"
@@ -59,7 +60,7 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_EXPLAIN] = {"explain", "[MODEL]",
                      "the same, run and timed, with what was fused or not, which kernels were chosen, and why", false,
                      false, cmd_explain, cmd_explain_options, false},
-    [CMD_PROFILE] = {"profile", "[MODEL]",
+    [CMD_PROFILE] = {"profile", "[MODEL | -- COMMAND...]",
                      "where the time of runs goes, by kernel, op and layer, what bounds it, and what to change", false,
                      false, cmd_profile, cmd_profile_options, false},
     [CMD_GRAPH] = {"graph", "[MODEL]", "the graph of a model as text or drawn, before and after each pass", false,
@@ -110,6 +111,8 @@ static cli_command_id find_command(const char *name) {
 }
 
 static int run_command(int argc, char **argv) {
+    const int behind = profile_command_at(argc, argv);
+    if (behind) return profile_command(argc, argv, behind, run_command);
     const char *word = argc > 1 ? argv[1] : "--help";
     bool as_json = wants_json(argc, argv);
     cli_options options = {.program = argv[0], .command = CMD_COUNT, .json = as_json};

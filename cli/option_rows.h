@@ -68,6 +68,7 @@ extern const option_row cmd_train_options[], cmd_eval_options[], cmd_predict_opt
 #define OPTS_MEMORY {"memory", "FILE", EACH, "", AT(memory_files), 0, 0, "also record what memory is for, over time: .svg a drawing, .html a page with it and the lines it came from, .tsv to compare a later run with; may be given again"}, \
     {"memory-before", "FILE", TEXT, "", AT(memory_before), 0, 0, "with --memory: a .tsv of another run, whose course and differences are drawn too"}
 #define OPT_THREADS {"threads", "N", INTEGER, "0", AT(threads), -1, WICK_THREADS_MAX, "at most 1024; 0: every CPU this process may use; -1: all but one. Results don't depend on it"}
+#define OPT_BALANCE {"balance", "", FLAG, "", AT(balance), 0, 0, "threads' shares of the work follow their measured speeds: for CPUs that aren't equally fast, or that others use too. Results don't depend on it"}
 #define OPT_PIN {"pin", "none|compact|scatter|LIST", TEXT, "", AT(pin), 0, 0, "keep each thread on one CPU: compact, near each other; scatter, over NUMA nodes and cores; or on those of a list, 0-3,8. Results don't depend on it"}
 #define OPT_MEMORY_POOL {"memory-pool", "BYTES", BYTES, "0", AT(memory_pool), 0, 0, "take memory from a pool of at most so many, 4G, beyond which it is out; 0: from malloc"}
 #define OPT_NUMA {"numa", "none|bind|interleave|first-touch", TEXT, "", AT(numa), 0, 0, "NUMA nodes of large blocks of memory: bind, to the nodes of the CPUs, or bind:0; interleave, over all in turn, or interleave:0,1; first-touch, where a thread writes first"}

@@ -2,7 +2,28 @@
 
 #include "term/log.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+/* Of wick profile -- COMMAND. */
+static struct {
+    bool on;
+    char said[4096]; /* lines */
+} expected;
+
+void profiling_expect(bool on) {
+    expected.on = on;
+    *expected.said = '\0';
+}
+void profiling_tell(void) {
+    for (char *line = expected.said, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        talk("%s", line);
+    }
+    if (!*expected.said) talk("profile: nothing was recorded");
+    expected.on = false;
+}
 
 static bool ends_with(const char *name, const char *end) {
     const size_t n = strlen(name), m = strlen(end);
@@ -70,24 +91,38 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
                 log_code(status, CLI_USAGE), "--profile: %s%s", log_why(ctx, status),
                 strstr(log_why(ctx, status), "is written as") ? "; .pftrace, .html and .trace.json are timelines" : "");
     }
-    if (!o->profiles.n) return CLI_OK;
+    if (!o->profiles.n && !expected.on) return CLI_OK;
     const wick_status status = wick_profile_start(ctx, &options, &g->profile);
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_USAGE), "--profile: %s", log_why(ctx, status));
+}
+
+/* A remark, at once or when the command has ended. */
+WICK_PRINTF(1, 2) static void remark(const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const size_t n = strlen(expected.said);
+    if (!expected.on)
+        talk("%s", text);
+    else if (n + strlen(text) + 2 <= sizeof expected.said)
+        snprintf(expected.said + n, sizeof expected.said - n, "%s\n", text);
 }
 
 static void say(wick_profile *p) {
     wick_profile_finding found[WICK_BOTTLENECKS];
     const wick_profile_info i = wick_profile_get_info(p);
     const int n = wick_profile_findings(p, 0, found);
-    talk("profile: %llu run%s in %.3g s; in kernels %.0f %%, waiting for batches %.0f %%, start-up %.0f %%",
-         (unsigned long long)i.runs, plural((int64_t)i.runs), i.wall, 100 * i.step / i.wall, 100 * i.wait / i.wall,
-         100 * i.startup / i.wall);
+    remark("profile: %llu run%s in %.3g s; in kernels %.0f %%, waiting for batches %.0f %%, start-up %.0f %%",
+           (unsigned long long)i.runs, plural((int64_t)i.runs), i.wall, 100 * i.step / i.wall, 100 * i.wait / i.wall,
+           100 * i.startup / i.wall);
     for (int k = 0; k < n; k++) {
-        talk("  %s %.0f %%%s%s: %s", found[k].name, 100 * found[k].share, *found[k].where ? ", most in " : "",
-             found[k].where, found[k].evidence);
-        talk("    try: %s", found[k].advice);
+        remark("  %s %.0f %%%s%s: %s", found[k].name, 100 * found[k].share, *found[k].where ? ", most in " : "",
+               found[k].where, found[k].evidence);
+        remark("    try: %s", found[k].advice);
     }
-    if (i.dropped) talk("  %llu spans are not in the timeline", (unsigned long long)i.dropped);
+    if (i.dropped) remark("  %llu spans are not in the timeline", (unsigned long long)i.dropped);
 }
 
 int profiling_end(profiling *g, int code) {

@@ -22,6 +22,10 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx);
 /* Writes the files and says what bounds the run, whatever became of it: code is what it ended with, and is returned
  * unless that was CLI_OK and the files failed. Before the context is freed. */
 int profiling_end(profiling *g, int code);
+/* wick profile -- COMMAND: what it runs is recorded also without --profile, and what was found is kept; and told, as
+ * remarks, once the command has ended. */
+void profiling_expect(bool on);
+void profiling_tell(void);
 /* Writes what --memory asks for as it is now, where that is to be before the end. */
 int profiling_memory(profiling *g);
 

@@ -61,6 +61,7 @@ static void put_row(json *j, const wick_loader_stats *s, speeds speed) {
     json_open(j, NULL, '{');
     json_integer(j, "workers", s->workers);
     json_integer(j, "prefetch", s->prefetch);
+    json_integer(j, "at_once", s->at_once);
     json_real(j, "samples_per_second", speed.real, 6);
     json_real(j, "samples_per_cpu_second", speed.cpu, 6);
     json_real(j, "samples_per_second_lately", s->samples_per_second, 6);

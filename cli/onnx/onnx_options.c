@@ -56,6 +56,7 @@ const option_row cmd_run_options[] = {
     HEADING("Machine"),
     OPT_THREADS,
     OPT_PIN,
+    OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
     OPTS_LIMITS,

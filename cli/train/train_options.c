@@ -112,6 +112,7 @@ const option_row cmd_train_options[] = {
     HEADING("Machine"),
     OPT_THREADS,
     OPT_PIN,
+    OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
     {"workers", "N", INTEGER, "0", AT(workers), 0, WICK_WORKERS_MAX, "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
@@ -143,6 +144,7 @@ const option_row cmd_eval_options[] = {
     HEADING("Machine"),
     OPT_THREADS,
     OPT_PIN,
+    OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
     OPTIONS_END
@@ -175,6 +177,7 @@ const option_row cmd_predict_options[] = {
     HEADING("Machine"),
     OPT_THREADS,
     OPT_PIN,
+    OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
     OPTIONS_END

@@ -65,7 +65,21 @@ typedef struct wick_placement {
     const char *cpus; /* of WICK_PIN_LIST: "0-3,8", in the order of their numbers. Read, not kept */
     wick_numa numa;
     const char *nodes; /* "0,1", read, not kept; NULL: those of the CPUs that the process may use */
+    /* Threads' shares of a step's tasks follow their measured speeds: for CPUs that aren't equally fast, or that others
+     * use too. Without it shares are equal, and a thread that is done takes from those of others. Costs two looks at a
+     * clock by each thread in a step that threads share. The context's own threads alone */
+    bool balance;
 } wick_placement;
+
+/* What a thread did of the steps that threads shared, since it was started. Thread 0 is whoever calls. */
+typedef struct wick_worker_stats {
+    uint64_t regions; /* steps of which it did a part */
+    uint64_t tasks;   /* that it did */
+    uint64_t steals;  /* of these, tasks of other threads' shares */
+    double seconds;   /* that it worked on them; counted with placement.balance, and while the context is profiled */
+    double speed;     /* with placement.balance: tasks a second, by the mean of all threads; else 1 */
+    double share;     /* of a step's tasks, 0 to 1: of all threads it is 1 */
+} wick_worker_stats;
 
 struct wick_memory_pool_options; /* wick/memory.h */
 
@@ -142,6 +156,9 @@ typedef struct wick_limits {
 WICK_API wick_limits wick_limits_get(void);
 
 WICK_API int wick_context_threads(const wick_context *context);
+/* Of thread number `worker` of wick_context_threads. false, and zeros: there is none of that number, or threads are the
+ * host's (options.executor). By any thread, also while steps run. */
+WICK_API bool wick_context_worker(const wick_context *context, int worker, wick_worker_stats *out);
 /* What of options.placement the system refused or does not have, and so isn't done; "" where all is. options.log gets
  * it too. */
 WICK_API const char *wick_context_placement_note(const wick_context *context);

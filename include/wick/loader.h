@@ -186,6 +186,7 @@ typedef struct wick_loader_stats {
     wick_timing cache_hit, cache_miss;
     int workers, prefetch; /* in use */
     int64_t batch;         /* samples in those given out */
+    int64_t at_once;       /* samples that a worker takes at once, at least: as many as are made in 20 us */
     /* samples_per_second x (1 - min(p95 of make / 1 s, 0.5)) x (1 - min(memory_peak / 2 GB, 0.5)) */
     double efficiency;
     char advice[256]; /* one sentence: who waits for whom */

@@ -113,6 +113,9 @@ typedef struct wick_profile_row {
     double busy, idle, tail;
     uint64_t shared; /* runs that threads shared */
 } wick_profile_row;
+/* What thread number `worker` of the context did from start to stop, or to now; its speed and share as they are then
+ * (wick/context.h). false, and zeros: there is none of that number, or threads are the host's. */
+WICK_API bool wick_profile_worker(const wick_profile *profile, int worker, wick_worker_stats *out);
 /* Rows of a view, those of most time first, as it was when wick_profile_rows was last called for it. */
 WICK_API int wick_profile_rows(wick_profile *profile, wick_profile_view view);
 WICK_API wick_profile_row wick_profile_row_at(const wick_profile *profile, wick_profile_view view, int i);

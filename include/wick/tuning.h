@@ -18,6 +18,7 @@ typedef struct wick_tuning {
     int64_t gemm_task_work, gemm_block_rows, gemm_share_bytes;
     int64_t fused_task_work, fused_block_bytes, stream_bytes;
     int64_t int8_task_work;
+    int64_t steal_tasks, chunk_tasks; /* of the context's threads (wick/context.h) */
     /* What work takes here: plans say by these how long they will run, and passes choose between ways to the same bits
      * (docs/plans.md, "Predicted time"). */
     /* besides work: of a step, of waking threads, and what of parts of a program */

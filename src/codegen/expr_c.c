@@ -61,6 +61,10 @@ void wick_c_number(wick_text *out, wick_ctype type, double x) {
 
 /* ---- instructions ------------------------------------------------------------------------------------------------ */
 
+const char *wick_c_op(const wick_fused_instr *in) {
+    return in->op == WICK_FUSED_CAST ? "cast" : rows[in->op].name;
+}
+
 void wick_c_instr(wick_text *out, const wick_fused_instr *in, wick_c_uses *uses) {
     if (in->op != WICK_FUSED_CAST) {
         uses->row[in->op][in->type] = true;

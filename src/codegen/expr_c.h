@@ -26,6 +26,8 @@ const char *wick_c_store(wick_dtype dtype);
 /* A constant of the type: "0.25f", "INFINITY". */
 void wick_c_number(wick_text *out, wick_ctype type, double x);
 
+/* What an instruction does, in letters that a name in C has: "add", "cast". */
+const char *wick_c_op(const wick_fused_instr *instr);
 /* One instruction on scalars: "ew_add_f32(r0, r1)", "(int32_t)r2" and so on; regs are named r<number>. */
 void wick_c_instr(wick_text *out, const wick_fused_instr *instr, wick_c_uses *uses);
 /* `static void name(const T *x0, ..., T *y0, ...)`: all of a prepared program. Pointers are at the elements of index 0;

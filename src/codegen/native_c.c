@@ -358,6 +358,40 @@ static void print_lines(printing *w) {
     print_units(w);
 }
 
+/* Under which names debuggers and profilers show the file's functions: "wick_jit_mul_add_relu", those of lines with
+ * "_lines" or "_units" behind. */
+static void print_name(wick_text *out, const wick_native_program *p) {
+    enum { NAMED = 6 };
+    wick_text_add(out, "wick_jit");
+    for (int i = 0; i < WICK_MIN(p->n_instr, NAMED); i++) wick_text_add(out, "_%s", wick_c_op(&p->instr[i]));
+    if (p->n_instr > NAMED) wick_text_add(out, "_and_%d_more", p->n_instr - NAMED);
+    if (!p->n_instr) wick_text_add(out, "_copy");
+}
+
+static const struct {
+    const char *function, *end;
+} named[] = {{WICK_NATIVE_C_FUNCTION, ""}, {"add_lines", "_lines"}, {WICK_NATIVE_C_UNITS, "_units"}};
+
+/* Before the functions: they get those names. Behind: what the library looks for is a weak alias, so that tools that
+ * show one name of an address take the other. */
+static void print_names(wick_text *out, const wick_native_program *p, bool behind) {
+    const size_t n = p->lines ? WICK_COUNTOF(named) : 1;
+    wick_text_add(out, "#ifdef __ELF__\n");
+    for (size_t i = 0; i < n; i++) {
+        if (behind && strcmp(named[i].function, "add_lines") == 0) continue;
+        wick_text_add(out, behind ? "#undef %s\nextern __typeof__(" : "#define %s ", named[i].function);
+        print_name(out, p);
+        wick_text_add(out, "%s", named[i].end);
+        if (behind) {
+            wick_text_add(out, ") %s __attribute__((weak, visibility(\"default\"), alias(\"", named[i].function);
+            print_name(out, p);
+            wick_text_add(out, "%s\")));", named[i].end);
+        }
+        wick_text_add(out, "\n");
+    }
+    wick_text_add(out, "#endif\n");
+}
+
 bool wick_native_c(wick_text *out, const wick_native_program *p) {
     wick_text loop = {.alloc = out->alloc}, rows = {.alloc = out->alloc};
     printing w = {.out = &loop, .p = p, .x = "at + i", .t = "i"};
@@ -382,7 +416,12 @@ bool wick_native_c(wick_text *out, const wick_native_program *p) {
                        "WICK_APART __attribute__((noinline))\n#endif\n");
     wick_text_add(out, "typedef void (*wick_row)(void *, const void *, const void *, const void *, size_t);\n");
     const bool good = !rows.failed && !loop.failed && wick_c_math_gnu(out, rows.at ? rows.at : "");
-    if (good) wick_text_add(out, "%s%s", rows.at ? rows.at : "", loop.at);
+    if (good) {
+        wick_text_add(out, "%s", rows.at ? rows.at : "");
+        print_names(out, p, false);
+        wick_text_add(out, "%s", loop.at);
+        print_names(out, p, true);
+    }
     out->failed = out->failed || !good;
     wick_text_free(&loop);
     wick_text_free(&rows);

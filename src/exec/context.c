@@ -117,7 +117,8 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->nomem = (wick_tensor){.ctx = ctx, .error = ctx->nomem_error, .refs = 1};
     if (status == WICK_OK) status = wick_place_threads(ctx, &options->placement, options->threads);
     ctx->options.memory_pool = NULL; /* copied */
-    ctx->options.placement = (wick_placement){.pin = options->placement.pin, .numa = options->placement.numa};
+    ctx->options.placement = (wick_placement){
+        .pin = options->placement.pin, .numa = options->placement.numa, .balance = options->placement.balance};
     if (status == WICK_OK && !wick_scope_open(ctx)) status = WICK_ERR_NOMEM;
     if (status == WICK_OK) status = wick_jit_open(&ctx->jit, ctx->options.jit, options->jit_folder);
     ctx->options.jit_folder = NULL; /* copied */

@@ -127,12 +127,19 @@ wick_status wick_place_threads(wick_context *ctx, const wick_placement *p, int t
     if (!threads) threads = told_threads();
     const int refused = n ? try_pin(&allowed) : 0;
     if (refused) note(ctx, "threads are not pinned: the system refuses: %s", strerror(refused));
-    const wick_status status = wick_pool_new(&ctx->pool, threads, host, &ctx->alloc);
-    if (status != WICK_OK || !n || refused) return status;
+    if (p->balance && host) note(ctx, "threads are the host's, and their shares its own");
+    WICK_TRY(wick_pool_new(&ctx->pool, threads, host, &ctx->alloc));
+    wick_pool_tune(ctx->pool, (int)ctx->tuning.steal_tasks, (int)ctx->tuning.chunk_tasks);
+    if (p->balance && !wick_pool_balance(ctx->pool, NULL)) return WICK_ERR_NOMEM;
+    if (!n || refused) return WICK_OK;
     int *order = malloc(WICK_CPUS_MAX * sizeof *order);
     const bool pinned = order && wick_pool_pin(ctx->pool, order, wick_cpu_order("", &asked, p->pin, order));
     free(order);
     return pinned ? WICK_OK : WICK_ERR_NOMEM;
+}
+
+bool wick_context_worker(const wick_context *ctx, int worker, wick_worker_stats *out) {
+    return out && wick_pool_worker(ctx->pool, worker, out);
 }
 
 const char *wick_context_placement_note(const wick_context *ctx) {

@@ -103,7 +103,9 @@ static wick_status begin(wick_profile *p, const wick_profile_options *o) {
     p->others = wick_arena_zalloc(&p->arena, sizeof *p->others);
     wick_time_histogram *times = wick_arena_zalloc(&p->arena, sizeof *times);
     profile_part *part = wick_arena_zalloc(&p->arena, sizeof *part);
-    if (!p->others || !times || !part) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "profile: out of memory");
+    p->workers = wick_arena_zalloc(&p->arena, (size_t)wick_context_threads(ctx) * sizeof *p->workers);
+    if (!p->others || !times || !part || !p->workers)
+        return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "profile: out of memory");
     *part = (profile_part){.op = "others", .layer = "", .line = "", .share = 1};
     *p->others = (profile_kernel){.name = "others",
                                   .text = "others",
@@ -120,6 +122,8 @@ static wick_status begin(wick_profile *p, const wick_profile_options *o) {
     p->recorder.plan = profile_add_plan;
     p->recorder.drain = drain;
     p->recorder.drain_end = drain_end;
+    for (int i = 0; i < wick_context_threads(ctx); i++) (void)wick_context_worker(ctx, i, &p->workers[i]);
+    wick_pool_watch(ctx->pool, true);
     wick_trace_begin(&ctx->trace, &p->recorder);
     return WICK_OK;
 }
@@ -203,6 +207,11 @@ wick_status wick_profile_stop(wick_profile *p) {
     if (p->stopped) return p->status;
     p->stopped_at = wick_recorder_ticks(&p->recorder);
     wick_trace_end(&p->ctx->trace);
+    wick_pool_watch(p->ctx->pool, false);
+    for (int i = 0; i < wick_context_threads(p->ctx); i++) {
+        wick_worker_stats did;
+        if (wick_profile_worker(p, i, &did)) p->workers[i] = did;
+    }
     close_all(p);
     p->stopped = true;
     const int error = getpid() == p->process ? timeline_close(&p->timeline) : 0;
@@ -242,6 +251,20 @@ int profile_callers(const wick_profile *p) {
     int n = 0;
     for (const wick_track *t = p->recorder.tracks; t; t = t->next) n += t->calls;
     return WICK_MAX(n, 1);
+}
+
+bool wick_profile_worker(const wick_profile *p, int worker, wick_worker_stats *out) {
+    if (!out || !wick_context_worker(p->ctx, worker, out)) return false;
+    const wick_worker_stats *was = &p->workers[worker];
+    if (p->stopped) {
+        *out = *was;
+        return true;
+    }
+    out->regions -= was->regions;
+    out->tasks -= was->tasks;
+    out->steals -= was->steals;
+    out->seconds -= was->seconds;
+    return true;
 }
 
 wick_profile_info wick_profile_get_info(const wick_profile *p) {

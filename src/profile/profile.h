@@ -63,6 +63,7 @@ struct wick_profile {
     uint32_t own[PROFILE_NAMES]; /* numbers of the kernels that are spans of the program's own */
     int n_own;
     profile_span spans[WICK_SPAN_NAMES];
+    wick_worker_stats *workers; /* of the context's threads: before; once it is stopped, what they did */
     const char **texts; /* interned */
     size_t n_texts, text_slots;
     wick_profile_row *rows[WICK_PROFILE_SPANS + 1];

@@ -41,6 +41,32 @@ static void table(wick_profile *p, wick_text *out, size_t v, int most) {
     if (n > most) wick_text_add(out, "  ... and %d more\n", n - most);
 }
 
+static bool worker_worked(const wick_profile *p, int i, wick_worker_stats *w) {
+    return wick_profile_worker(p, i, w) && w->regions;
+}
+
+static void workers(const wick_profile *p, wick_text *out) {
+    const int n = wick_context_threads(p->ctx);
+    wick_worker_stats w;
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (!worker_worked(p, i, &w)) continue;
+        if (!any) {
+            const char *const heads[] = {"shared", "tasks", "steals", "busy ms", "speed", "share"};
+            wick_text_add(out, "\n%-44s", "threads that shared kernels");
+            for (size_t k = 0; k < WICK_COUNTOF(heads); k++) wick_text_add(out, " %9s", heads[k]);
+            wick_text_add(out, "\n");
+        }
+        any = true;
+        char name[32];
+        wick_str s = wick_str_on(name, sizeof name);
+        wick_str_add(&s, i ? "wick-%d" : "caller", i);
+        wick_text_add(out, "%-44s %9llu %9llu %9llu %9.4g %9.3g %8.1f%%\n", name, (unsigned long long)w.regions,
+                      (unsigned long long)w.tasks, (unsigned long long)w.steals, w.seconds * 1e3, w.speed,
+                      100 * w.share);
+    }
+}
+
 void profile_report(wick_profile *p, wick_text *out) {
     const wick_profile_info i = wick_profile_get_info(p);
     const double wall = WICK_MAX(i.wall * profile_callers(p), 1e-12);
@@ -67,6 +93,7 @@ void profile_report(wick_profile *p, wick_text *out) {
         wick_text_add(out, "%s: %.0f %% of the time%s%s\n  %s\n  try: %s\n", found[k].name, 100 * found[k].share,
                       *found[k].where ? ", most in " : "", found[k].where, found[k].evidence, found[k].advice);
     for (size_t v = 0; v < WICK_COUNTOF(views); v++) table(p, out, v, 15);
+    workers(p, out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -119,6 +146,23 @@ static void rows_json(wick_profile *p, wick_text *out, size_t v) {
     wick_text_add(out, "]");
 }
 
+static void workers_json(const wick_profile *p, wick_text *out) {
+    const int n = wick_context_threads(p->ctx);
+    const char *comma = "";
+    wick_worker_stats w;
+    wick_text_add(out, ",\n  \"workers\": [");
+    for (int i = 0; i < n; i++) {
+        if (!worker_worked(p, i, &w)) continue;
+        wick_text_add(out,
+                      "%s\n    {\"worker\": %d, \"shared\": %llu, \"tasks\": %llu, \"steals\": %llu, "
+                      "\"seconds\": %.9g, \"speed\": %.6g, \"share\": %.6g}",
+                      comma, i, (unsigned long long)w.regions, (unsigned long long)w.tasks,
+                      (unsigned long long)w.steals, w.seconds, w.speed, w.share);
+        comma = ",";
+    }
+    wick_text_add(out, "]");
+}
+
 void profile_json(wick_profile *p, wick_text *out) {
     const wick_profile_info i = wick_profile_get_info(p);
     wick_text_add(out,
@@ -148,6 +192,7 @@ void profile_json(wick_profile *p, wick_text *out) {
     }
     wick_text_add(out, "]");
     for (size_t v = 0; v < WICK_COUNTOF(views); v++) rows_json(p, out, v);
+    workers_json(p, out);
     wick_text_add(out, "\n}\n");
 }
 

@@ -17,8 +17,9 @@
  * leaving. When no task is left to take, the caller closes the gate, unless all workers have joined, and waits for
  * active to reach 0: then all tasks are done, and nobody can touch the region. Each thread takes the tasks of its own
  * share first, in order, then those of others: regions that follow each other over the same data find it in the caches
- * of the same cores. A worker that comes late, since it slept or was not scheduled, finds the gate closed and costs
- * nothing; no region ever waits for a worker that had no part in it.
+ * of the same cores. Shares are equal, or follow the threads' speeds (balance.h). A worker that comes late, since it
+ * slept or was not scheduled, finds the gate closed and costs nothing; no region ever waits for a worker that had no
+ * part in it.
  *
  * Cores that share no cache are 0.1 to 0.4 us from each other for every line that one wrote and another touches. So the
  * gate and the region are one line, what the tasks are given is asked for while it is on its way, and shares of others
@@ -35,6 +36,7 @@
  * child may only exec or _exit. A library that is to be unloaded frees its pools first (workers run its code). */
 #include "runtime/pool.h"
 
+#include "runtime/balance.h"
 #include "wick/context.h"
 
 #include <pthread.h>
@@ -52,9 +54,12 @@ enum {
     CROWDED_SPIN_NS = 2000, /* caller's, with more threads than CPUs: the others may need this very CPU */
     SPINS_PER_CLOCK = 16,   /* pauses between looks at the clock */
     CHUNKS_PER_THREAD = 16, /* tasks are taken in chunks that still leave this many to each thread, for balance */
-    MAX_CHUNK = 64,
-    ARG_LINES = 3, /* of what tasks are given, that are asked for at once */
-    TAKEN_BITS = 24 /* of a share's word; the others say of which region */
+    MAX_CHUNK = 64,         /* unless wick_pool_tune says otherwise */
+    ARG_LINES = 3,          /* of what tasks are given, that are asked for at once */
+    TAKEN_BITS = 24,        /* of a share's word; the others say of which region */
+    OWNER = 1 << 23,        /* of these: its owner has taken some, and will take what others leave */
+    CHUNK_BITS = 22,        /* of these, at most, number chunks */
+    BALANCE_EVERY = 8       /* regions from one measuring of speeds to the next */
 };
 
 #define GATE_SERIAL ((uint64_t)1 << 32) /* adds 1 to the serial */
@@ -63,17 +68,24 @@ enum {
 #define GATE_QUIT   ((uint64_t)1 << 29)
 #define GATE_ACTIVE (GATE_QUIT - 1)
 
-/* What has been taken of a thread's share: region << TAKEN_BITS | chunks. Of another region than the one that runs:
- * nothing has. The same number of a region comes back after 2^40. */
+/* What has been taken of a thread's share: region << TAKEN_BITS | OWNER | chunks. Of another region than the one that
+ * runs: nothing has. The same number of a region comes back after 2^40. */
 typedef struct share {
     _Alignas(WICK_ALIGN) _Atomic uint64_t taken;
 } share;
+
+/* What a thread has done; it alone writes. The caller looks at `last` once the thread has left the region. */
+typedef struct tally {
+    _Alignas(WICK_ALIGN) _Atomic uint64_t regions, tasks, steals, ns;
+    uint64_t last, last_tasks, last_ns; /* the last region that was timed, by its number */
+} tally;
 
 typedef struct worker {
     wick_pool *pool;
     pthread_t thread;
     int number;
     share share;
+    tally tally;
 #if defined(__linux__)
     pid_t id; /* under the pool's lock, as all of these */
     int cpu;  /* where it sleeps */
@@ -87,7 +99,10 @@ typedef struct worker {
 typedef struct region {
     wick_task_fn fn;
     void *arg;
-    uint64_t tasks, chunk, shares, number;
+    uint64_t tasks, chunk, number;
+    const uint32_t *until; /* sums of the shares' weights; NULL: they are equal */
+    uint16_t shares, steal;
+    bool timed;
 } region;
 
 struct wick_pool {
@@ -100,6 +115,10 @@ struct wick_pool {
     bool hosted;
     int *pins, n_pins;        /* CPUs of threads, in turn; NULL: they are not pinned */
     _Atomic int pin_refused; /* errno */
+    int steal, max_chunk;
+    wick_balance balance;   /* n is 0: shares are equal */
+    uint64_t (*now)(void);  /* of the balance */
+    _Atomic int watchers;   /* who wants to know how long threads work */
     wick_executor host;
     wick_pool *prev, *next_pool; /* all pools, for fork */
 
@@ -118,6 +137,7 @@ struct wick_pool {
         WICK_ALIGN) _Atomic uint64_t taken[WICK_THREADS_MAX / 64]; /* hosted: bit n is set while worker number n runs */
 
     share callers;
+    tally callers_tally;
     worker workers[]; /* numbers 1 to threads - 1 */
 };
 
@@ -150,25 +170,36 @@ static _Atomic uint64_t *share_of(wick_pool *p, uint64_t i) {
     return i ? &p->workers[i - 1].share.taken : &p->callers.taken;
 }
 
+static tally *tally_of(const wick_pool *p, int i) {
+    return (tally *)(uintptr_t)(i ? &p->workers[i - 1].tally : &p->callers_tally);
+}
+
 /* The first task of share i and of those after it. */
 static uint64_t share_begin(const region *r, uint64_t i) {
+    if (r->until) return wick_balance_begin(r->until, r->shares, r->tasks, i);
     return r->tasks / r->shares * i + WICK_MIN(i, r->tasks % r->shares);
 }
 
-static uint64_t chunks_taken(const region *r, uint64_t word) {
+/* OWNER and chunks of a share's word. */
+static uint64_t taken_of(const region *r, uint64_t word) {
     return word >> TAKEN_BITS == r->number ? word & (((uint64_t)1 << TAKEN_BITS) - 1) : 0;
 }
+static uint64_t chunks_taken(const region *r, uint64_t word) { return taken_of(r, word) & (OWNER - 1); }
 
-/* The first task of the next chunk of share i; *end where there is none. Order comes from the gate. */
-static uint64_t take(wick_pool *p, const region *r, uint64_t i, uint64_t *end) {
+/* The first task of the next chunk of share i; *end where there is none, or too few to take them from their owner, who
+ * is there. Order comes from the gate. */
+static uint64_t take(wick_pool *p, const region *r, uint64_t i, bool own, uint64_t *end) {
     _Atomic uint64_t *at = share_of(p, i);
     const uint64_t begin = share_begin(r, i), chunk = r->chunk;
-    uint64_t word = atomic_load_explicit(at, memory_order_relaxed), taken;
+    uint64_t word = atomic_load_explicit(at, memory_order_relaxed), taken, owner;
     *end = share_begin(r, i + 1);
     do {
         taken = chunks_taken(r, word);
+        owner = taken_of(r, word) & OWNER;
         if (taken * chunk >= *end - begin) return *end;
-    } while (!atomic_compare_exchange_weak_explicit(at, &word, (r->number << TAKEN_BITS) + taken + 1,
+        if (!own && owner && *end - begin - taken * chunk < r->steal) return *end;
+        if (own) owner = OWNER;
+    } while (!atomic_compare_exchange_weak_explicit(at, &word, (r->number << TAKEN_BITS) + owner + taken + 1,
                                                     memory_order_relaxed, memory_order_relaxed));
     *end = WICK_MIN(begin + (taken + 1) * chunk, *end);
     return begin + taken * chunk;
@@ -181,12 +212,35 @@ static bool each_has_one(wick_pool *p, const region *r) {
            (atomic_load_explicit(&p->gate, memory_order_relaxed) & GATE_ACTIVE) == (uint64_t)p->threads - 1;
 }
 
+static void add(_Atomic uint64_t *to, uint64_t n) { /* of one writer */
+    atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+static void tell(wick_pool *p, const region *r, int number, uint64_t tasks, uint64_t steals, uint64_t ns) {
+    tally *t = tally_of(p, number);
+    add(&t->regions, 1);
+    add(&t->tasks, tasks);
+    if (steals) add(&t->steals, steals);
+    if (!r->timed) return;
+    add(&t->ns, ns);
+    t->last = r->number;
+    t->last_tasks = tasks;
+    t->last_ns = ns;
+}
+
 static void work(wick_pool *p, region r, int number) {
+    const uint64_t from = r.timed ? p->now() : 0;
+    uint64_t tasks = 0, steals = 0;
     for (uint64_t k = 0; k < r.shares; k++) {
-        if (k == 1 && each_has_one(p, &r)) return;
-        for (uint64_t end, task; (task = take(p, &r, ((uint64_t)number + k) % r.shares, &end)) < end;)
+        if (k == 1 && each_has_one(p, &r)) break;
+        const uint64_t of = ((uint64_t)number + k) % r.shares;
+        for (uint64_t end, task; (task = take(p, &r, of, of == (uint64_t)number, &end)) < end;) {
+            tasks += end - task;
+            if (of != (uint64_t)number) steals += end - task;
             for (; task < end; task++) r.fn(r.arg, (int64_t)task, number);
+        }
     }
+    if (tasks) tell(p, &r, number, tasks, steals, r.timed ? p->now() - from : 0);
 }
 
 static bool tasks_are_left(wick_pool *p, const region *r) {
@@ -347,16 +401,32 @@ static void wait_for_workers(wick_pool *p) {
     pthread_mutex_unlock(&p->lock);
 }
 
+/* After a region that was timed, with nobody in it. */
+static void measure_speeds(wick_pool *p, const region *r) {
+    for (int i = 0; i < p->threads; i++) {
+        const tally *t = tally_of(p, i);
+        const bool took_part = t->last == r->number;
+        p->balance.pace[i].tasks = took_part ? t->last_tasks : 0;
+        p->balance.pace[i].ns = took_part ? t->last_ns : 0;
+    }
+    (void)wick_balance_add(&p->balance);
+}
+
 static void run_workers(wick_pool *p, wick_task_fn fn, void *arg, uint64_t tasks) {
-    const uint64_t per_thread = tasks / ((uint64_t)p->threads * CHUNKS_PER_THREAD),
-                   shares = WICK_MIN(tasks, (uint64_t)p->threads);
-    const region r = {
-        fn,
-        arg,
-        tasks,
-        .chunk = WICK_MAX(WICK_MAX(WICK_MIN(per_thread, MAX_CHUNK), 1), (tasks / shares >> (TAKEN_BITS - 1)) + 1),
-        .shares = shares,
-        .number = (p->region.number + 1) & (UINT64_MAX >> TAKEN_BITS)};
+    const uint64_t threads = (uint64_t)p->threads, per_thread = tasks / (threads * CHUNKS_PER_THREAD),
+                   shares = WICK_MIN(tasks, threads);
+    const bool enough = p->balance.n && tasks >= 2 * threads, unequal = enough && p->balance.changes;
+    const uint64_t largest = unequal ? tasks : tasks / shares + 1,
+                   chunk = WICK_MAX(WICK_MIN(per_thread, (uint64_t)p->max_chunk), 1);
+    const region r = {.fn = fn,
+                      .arg = arg,
+                      .tasks = tasks,
+                      .chunk = WICK_MAX(chunk, (largest >> CHUNK_BITS) + 1),
+                      .number = (p->region.number + 1) & (UINT64_MAX >> TAKEN_BITS),
+                      .until = unequal ? p->balance.until : NULL,
+                      .shares = (uint16_t)shares,
+                      .steal = (uint16_t)p->steal,
+                      .timed = p->balance.n || atomic_load_explicit(&p->watchers, memory_order_relaxed)};
     p->region = r;
     /* The gate is closed, or all have been in, with nobody inside: no one else writes it now. */
     uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
@@ -364,6 +434,7 @@ static void run_workers(wick_pool *p, wick_task_fn fn, void *arg, uint64_t tasks
     wake_workers(p, p->crowded ? 1 : tasks - 1);
     work(p, r, 0);
     wait_for_workers(p);
+    if (enough && r.number % BALANCE_EVERY == 0) measure_speeds(p, &r);
 }
 
 /* ---- on the host's threads --------------------------------------------------------------------------------------- */
@@ -467,6 +538,9 @@ wick_status wick_pool_new(wick_pool **out, int threads, const wick_executor *hos
     p->size = size;
     p->threads = threads;
     p->hosted = host != NULL;
+    p->steal = 1;
+    p->max_chunk = MAX_CHUNK;
+    p->now = wick_now_ns;
     if (host) p->host = *host;
     init_sync(p);
 
@@ -498,6 +572,7 @@ void wick_pool_free(wick_pool **slot) {
     pthread_cond_destroy(&p->done);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
+    wick_balance_free(&p->balance);
     wick_release(p->alloc, p->pins, (size_t)p->n_pins * sizeof *p->pins);
     wick_release(p->alloc, p, p->size);
 }
@@ -511,6 +586,39 @@ bool wick_pool_pin(wick_pool *p, const int *cpus, int n) {
     return true;
 }
 int wick_pool_pin_refused(const wick_pool *p) { return atomic_load_explicit(&p->pin_refused, memory_order_relaxed); }
+
+void wick_pool_tune(wick_pool *p, int steal, int chunk) {
+    p->steal = WICK_MIN(WICK_MAX(steal, 1), UINT16_MAX);
+    p->max_chunk = WICK_MAX(chunk, 1);
+}
+bool wick_pool_balance(wick_pool *p, uint64_t (*now)(void)) {
+    if (p->hosted || p->threads < 2) return true;
+    if (now) p->now = now;
+    return wick_balance_init(&p->balance, p->threads, p->alloc);
+}
+void wick_pool_watch(wick_pool *p, bool on) {
+    atomic_fetch_add_explicit(&p->watchers, on ? 1 : -1, memory_order_relaxed);
+}
+
+bool wick_pool_worker(const wick_pool *p, int i, wick_worker_stats *out) {
+    *out = (wick_worker_stats){0};
+    if (p->hosted || i < 0 || i >= p->threads) return false;
+    const tally *t = tally_of(p, i);
+    out->regions = atomic_load_explicit(&t->regions, memory_order_relaxed);
+    out->tasks = atomic_load_explicit(&t->tasks, memory_order_relaxed);
+    out->steals = atomic_load_explicit(&t->steals, memory_order_relaxed);
+    out->seconds = (double)atomic_load_explicit(&t->ns, memory_order_relaxed) * 1e-9;
+    out->speed = 1;
+    out->share = 1.0 / p->threads;
+    if (!p->balance.n) return true;
+    double all = 0;
+    for (int k = 0; k < p->threads; k++)
+        all += atomic_load_explicit(&p->balance.pace[k].weight, memory_order_relaxed);
+    wick_pace *pace = &p->balance.pace[i];
+    out->speed = (double)atomic_load_explicit(&pace->shown, memory_order_relaxed) / WICK_BALANCE_ONE;
+    out->share = (double)atomic_load_explicit(&pace->weight, memory_order_relaxed) / all;
+    return true;
+}
 
 int wick_pool_threads(const wick_pool *pool) { return pool->threads; }
 

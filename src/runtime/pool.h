@@ -4,6 +4,7 @@
 #define WICK_RUNTIME_POOL_H
 
 #include "base/base.h"
+#include "wick/context.h"
 
 typedef struct wick_pool wick_pool;
 
@@ -20,6 +21,18 @@ int wick_pool_threads(const wick_pool *pool);
 bool wick_pool_pin(wick_pool *pool, const int *cpus, int n);
 /* The errno with which the system refused to pin a thread that has started; 0: it did not. */
 int wick_pool_pin_refused(const wick_pool *pool);
+
+/* Before the first run: a thread takes tasks of another one's share where that thread isn't there, or has at least
+ * `steal` left; and up to `chunk` at once. */
+void wick_pool_tune(wick_pool *pool, int steal, int chunk);
+/* Before the first run: shares are to follow the threads' speeds, by a clock in ns; NULL: the system's. false: out of
+ * memory. Nothing happens where threads are the host's, or where there is one. */
+bool wick_pool_balance(wick_pool *pool, uint64_t (*now)(void));
+/* Whether somebody wants to know how long threads work: two looks at a clock by each thread in a region. On and off are
+ * counted. */
+void wick_pool_watch(wick_pool *pool, bool on);
+/* false: threads are the host's, or there is none of that number. */
+bool wick_pool_worker(const wick_pool *pool, int worker, wick_worker_stats *out);
 
 /* Runs all tasks and returns when they are done. The caller works too. If the pool is already in use by another
  * thread (or this is called from inside a task), the caller runs every task itself.

@@ -7,12 +7,12 @@ test_same_bits_everywhere() {
     expect 0 train --out plain --threads 1
     local n=0 options
     for options in "--threads -1" "--threads 3 --pin compact" "--threads 3 --pin scatter --numa first-touch" "--pin 0" \
-        "--threads 2 --numa bind" "--threads 2 --numa interleave:0" "--threads 2 --memory-pool 1G --numa interleave"; do
+        "--threads 2 --numa bind" "--threads 2 --balance" "--threads 3 --balance --pin compact" "--threads 2 --numa interleave:0" "--threads 2 --memory-pool 1G --numa interleave"; do
         n=$((n + 1))
         # shellcheck disable=SC2086
         expect 0 train --out run$n $options && same_tensors plain/best.safetensors run$n/best.safetensors
     done
-    for options in "--pin compact" "--memory-pool 512M" "--numa first-touch"; do
+    for options in "--pin compact" "--balance --threads 2" "--memory-pool 512M" "--numa first-touch"; do
         # shellcheck disable=SC2086
         expect 0 "$wick" eval plain --json $options && mv out eval.$n && [ "$(json eval.$n loss)" = "$("$wick" eval plain --json | grep -o '"loss": [^,]*' | head -n 1 | cut -d' ' -f2)" ] || fail "$options"
         # shellcheck disable=SC2086
@@ -20,6 +20,16 @@ test_same_bits_everywhere() {
         # shellcheck disable=SC2086
         expect 0 "$wick" profile --arch mlp:32 --input 28,28 --runs 3 --quiet $options
     done
+}
+test_shares_of_threads_are_reported() {
+    expect 0 "$wick" profile --arch resnet8 --input 3,32,32 --batch 8 --runs 30 --threads 2 --balance --json
+    valid_json out && python3 - <<'END' || fail "$(cat out)"
+import json
+w = json.load(open("out"))["profile"]["workers"]
+assert w[0]["worker"] == 0 and w[0]["tasks"] >= w[0]["shared"] > 0 and w[0]["seconds"] > 0, w
+assert len(w) == 1 or abs(sum(x["share"] for x in w) - 1) < 1e-5, w
+END
+    expect 0 "$wick" profile --arch resnet8 --input 3,32,32 --batch 8 --runs 3 --threads 1 --balance && lacks out "steals"
 }
 test_threads_of_a_list() {
     expect 0 "$wick" profile --arch mlp:32 --input 28,28 --runs 3 --pin 0 && has out "on 1 thread"

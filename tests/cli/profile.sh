@@ -88,6 +88,26 @@ test_profile_of_a_training() {
     expect 0 "$wick" run net.onnx --input random --repeat 5 --profile r.json --threads 1 && valid_json r.json && has r.json '"runs": '
     expect 2 "$wick" run net.onnx --input random --profile net.onnx && has err "is the model itself"
 }
+# Another command as it is, exit code and output too; what bounds it is said last.
+test_profile_of_a_command() {
+    [ -d images ] || make_data images 600 100
+    local train=(train --data images --arch mlp:32 --epochs 1 --threads 1)
+    expect 0 "$wick" "${train[@]}" --out plain.c --quiet
+    expect 0 "$wick" profile --profile c.json --profile c.svg -- wick "${train[@]}" --out c1
+    valid_json c.json && has c.svg "fc1" && has err "wrote c.json" && tail -n 3 err | grep -q "^  *try: " || fail "$(tail -n 4 err)"
+    same_tensors plain.c/last.safetensors c1/last.safetensors
+    expect 0 "$wick" profile -- "$wick" "${train[@]}" --out c2 --quiet && has err "profile: " && [ "$(grep -c "^profile: " err)" = 1 ] || fail "$(cat err)"
+    expect 0 "$wick" profile --quiet -- "${train[@]}" --out c3 --quiet && [ ! -s err ] || fail "$(cat err)"
+    expect 0 "$wick" profile -- wick eval c1 --threads 1 --json && valid_json out && has out '"loss"' && has err "profile: "
+    expect 3 "$wick" profile -- wick eval no-such-model && has err "no-such-model" && has err "nothing was recorded"
+    expect 0 "$wick" profile -- wick eval --help && has out "wick eval"
+    expect 2 "$wick" profile -- wick ops && has err "train, eval, run"
+    expect 2 "$wick" profile -- ls -l && has err "-- ls: a command of this wick"
+    expect 2 "$wick" profile -- wick profile --arch lenet && has err "isn't recorded"
+    expect 2 "$wick" profile --runs 3 -- wick eval c1 && has err "--runs before --"
+    expect 2 "$wick" profile --profile c.doc -- wick eval c1 && has err "c.doc"
+    expect 2 "$wick" profile net.onnx -- wick eval c1 && has err "net.onnx before --"
+}
 test_curves_and_metrics() {
     [ -d images ] || make_data images 600 100
     expect 0 "$wick" train --data images --arch mlp:32 --epochs 2 --batch 50 --threads 1 --out curves --tensorboard tb --metrics m.txt --json

@@ -247,6 +247,24 @@ TEST(what_was_compiled_is_found_again) {
     remove_folder();
 }
 
+/* Its ops are the name that profilers show: a text of the file's. */
+TEST(the_loop_has_the_name_of_its_ops) {
+    NEEDS_CC;
+    new_folder();
+    make_inputs();
+    same_with(CHAIN, WICK_F32);
+    NOTED("one loop of machine code");
+    REQUIRE(files(".so") == 1);
+    FILE *f = fopen(file_name, "rb");
+    static char bytes[1 << 20];
+    const size_t n = f ? fread(bytes, 1, sizeof bytes, f) : 0;
+    if (f) fclose(f);
+    const char *name = memmem(bytes, n, "wick_jit_", 9);
+    REQUIRE(name != NULL);
+    CHECK_STR_HAS(name, "_mul_");
+    remove_folder();
+}
+
 TEST(without_a_compiler_nothing_but_speed_is_missing) {
     new_folder();
     make_inputs();

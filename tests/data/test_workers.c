@@ -892,4 +892,54 @@ TEST(workers_follow_what_the_caller_waits_for) {
     TEARDOWN;
 }
 
+/* Whether at some look a worker took `least` to `most` samples at once: others may have had the CPU meanwhile. */
+static bool takes_at_once(wick_loader *l, int looks, int64_t least, int64_t most) {
+    wick_batch b;
+    wick_loader_stats stats = {0};
+    for (int i = 0; i < looks; i++) {
+        CHECK(wick_loader_take(l, &b) == WICK_OK);
+        wick_loader_get_stats(l, &stats);
+        if (i > 8 && stats.at_once >= least && stats.at_once <= most) return true;
+    }
+    CHECK_MSG(false, "%lld samples at once", (long long)stats.at_once);
+    return false;
+}
+
+TEST(quick_samples_are_taken_many_at_once) {
+    SETUP(.slow = false);
+    static const uint8_t numbers[4096] = {1, 2, 3};
+    wick_dataset *quick, *slow;
+    wick_loader_stats stats;
+    const wick_spec field = {.name = "n", .dtype = WICK_U8, .rank = 0};
+    const wick_dataset_source d = {.count = SAMPLES,
+                                   .n_fields = 4,
+                                   .fields = {{"image", WICK_U8, 3, {1, HEIGHT, WIDTH}},
+                                              {"label", WICK_I64, 0, {0}},
+                                              {"rows", WICK_F32, 2, {-1, 2}},
+                                              {"number", WICK_I64, 0, {0}}},
+                                   .get = late,
+                                   .length = length_of,
+                                   .label = label_of,
+                                   .classes = CLASSES,
+                                   .user = &s};
+    REQUIRE(wick_dataset_of_arrays(ctx, 4096, 1, &field, (const void *[]){numbers}, -1, 0, &quick) == WICK_OK);
+    REQUIRE(wick_dataset_new(ctx, &d, &slow) == WICK_OK);
+    for (int workers = 0; workers < 3; workers++) {
+        const wick_loader_options o = {.batch = 64, .raw = true, .workers = workers};
+        REQUIRE(wick_loader_new(ctx, quick, &o, &loader) == WICK_OK);
+        wick_loader_get_stats(loader, &stats);
+        CHECK_INT(stats.at_once, 1); /* before anything is known */
+        takes_at_once(loader, 20000, 8, INT64_MAX);
+        wick_loader_free(&loader);
+    }
+    /* 0.4 ms each, or more */
+    REQUIRE(wick_loader_new(ctx, slow, &(wick_loader_options){.batch = 4, .raw = true, .workers = 2}, &loader) ==
+            WICK_OK);
+    takes_at_once(loader, 200, 1, 1);
+    wick_loader_free(&loader);
+    wick_dataset_free(&slow);
+    wick_dataset_free(&quick);
+    TEARDOWN;
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

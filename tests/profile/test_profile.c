@@ -120,6 +120,17 @@ TEST(threads_that_share_a_step_are_seen) {
     }
     CHECK(shared);
     CHECK(wick_profile_get_info(p).tracks >= 2);
+    /* what threads did since the profile began, and no longer changes */
+    wick_worker_stats w[2], before, all;
+    CHECK(wick_profile_worker(p, 0, &w[0]) && wick_profile_worker(p, 1, &w[1]) && !wick_profile_worker(p, 2, &all));
+    CHECK(w[0].regions >= 400 && w[0].tasks + w[1].tasks >= 800 && w[0].seconds > 0);
+    before = w[0];
+    CHECK_INT(net_run(&n), WICK_OK);
+    CHECK(wick_profile_worker(p, 0, &w[0]) && w[0].tasks == before.tasks);
+    CHECK(wick_context_worker(n.ctx, 0, &all) && all.tasks > before.tasks);
+    char text[1 << 15];
+    REQUIRE(wick_profile_format(p, false, text, sizeof text) < sizeof text);
+    CHECK_STR_HAS(text, "threads that shared kernels");
     wick_profile_free(&p);
     net_close(&n);
 }

@@ -35,6 +35,8 @@ struct wick_loader {
     uint64_t began;  /* when it asked for the first one; 0: it has not */
     /* full: batches that were ready; given: that were given out before, and could be */
     struct { uint64_t since, waited; int batches, full, given; } look;
+    struct { uint64_t real, samples; } seen; /* ns of workers and samples, when at_once was last set */
+    int64_t at_once;                         /* samples that a worker takes at once, at least */
     bool over;   /* the stream ended: this epoch has no more batches */
     bool looked; /* at how many blocks the process had read from disks */
     long blocks;

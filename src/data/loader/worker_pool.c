@@ -3,7 +3,7 @@
  *
  *   deque:  [slot 3: 4..16) [slot 4: 0..16)      oldest first
  *                    ^ the owner takes here,
- *                      a few tasks at a time      ^ a thief takes the rear half of the oldest range
+ *                      some tasks at a time       ^ a thief takes the rear half of the oldest range
  *
  * The oldest range goes first on both sides, since its batch is the one that is wanted next. `active` counts those who
  * may be working or carrying a range from one deque to another: it grows under the lock of the deque that tasks are
@@ -46,6 +46,7 @@ struct wick_worker_pool {
     _Atomic int64_t left[WICK_WORKER_POOL_SLOTS]; /* tasks of a slot that are not done */
     _Atomic uint64_t stolen;
     _Atomic int allowed; /* threads 1 to this one take tasks */
+    _Atomic int64_t at_once; /* tasks that an owner takes, at least */
     hand workers[]; /* of the caller, then of the threads */
 };
 
@@ -76,7 +77,8 @@ static bool remove_tasks(hand *h, bool half, range *out) {
     const bool any = h->count > 0;
     if (any) {
         range *r = oldest(h);
-        const int64_t n = r->end - r->begin, some = half ? (n + 1) / 2 : WICK_MAX(1, n / 8);
+        const int64_t n = r->end - r->begin, least = atomic_load_explicit(&c->at_once, memory_order_relaxed),
+                      some = half ? (n + 1) / 2 : WICK_MIN(WICK_MAX(least, n / 8), n);
         *out = half ? (range){r->slot, r->end - some, r->end} : (range){r->slot, r->begin, r->begin + some};
         if (half) r->end -= some;
         else r->begin += some;
@@ -172,6 +174,7 @@ wick_status wick_worker_pool_new(wick_worker_pool **out, int threads, int slots,
     c->bytes = bytes;
     c->threads = threads;
     c->allowed = threads;
+    c->at_once = 1;
     c->slots = slots;
     c->cap = cap;
     pthread_mutex_init(&c->lock, NULL);
@@ -225,6 +228,10 @@ void wick_worker_pool_allow(wick_worker_pool *c, int threads) {
     atomic_store(&c->allowed, threads);
     pthread_cond_broadcast(&c->work);
     pthread_mutex_unlock(&c->lock);
+}
+
+void wick_worker_pool_at_once(wick_worker_pool *c, int64_t tasks) {
+    atomic_store_explicit(&c->at_once, WICK_MAX(tasks, 1), memory_order_relaxed);
 }
 
 void wick_worker_pool_give(wick_worker_pool *c, int slot, int64_t n) {

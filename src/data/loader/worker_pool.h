@@ -32,6 +32,8 @@ bool wick_worker_pool_halted(const wick_worker_pool *pool);
 /* Threads from this number on take no more tasks until it is larger again; what they have is stolen. From 1 to threads.
  */
 void wick_worker_pool_allow(wick_worker_pool *pool, int threads);
+/* Who takes tasks of its own range takes at least so many at once, while there are as many; 1 at first. */
+void wick_worker_pool_at_once(wick_worker_pool *pool, int64_t tasks);
 uint64_t wick_worker_pool_stolen(const wick_worker_pool *pool); /* ranges, so far */
 size_t wick_worker_pool_bytes(const wick_worker_pool *pool);
 
