@@ -48,6 +48,7 @@ static const char help_zoo[] =
     "NAME is a model, by its name or number (V5), or all; the data it learns from are public sets that are there "
     "already, below --data.\n"
     "  list              what there is: shapes, parameters, data, licences, and what is not there yet\n"
+    "  prepare NAME      make its data ready, and look at them, without training\n"
     "  train NAME        prepare the data and train; what has a result stays, unless --force is given\n"
     "  eval              judge again what is trained, by its last epoch, on the held-out part\n"
     "  bench             the time of one sample on one core, of the first output, memory and bytes\n"

@@ -47,7 +47,7 @@ static char *first_line(const char *path) {
 /* The commit in a worktree, built as releases are; `program` is its command. What was built before is used again. */
 static int build(const char *revision, char program[96]) {
     static const char line[] = FOLDER "/commit";
-    char tree[64], made[80], named[256];
+    char tree[64], made[80], named[256], jobs[24];
     snprintf(named, sizeof named, "%s^{commit}", revision);
     if (RUN(line, "git", "rev-parse", "--verify", "--quiet", "--short=12", named) != 0)
         return log_fail(CLI_USAGE, "--regress: git knows no commit %s here", revision);
@@ -56,6 +56,8 @@ static int build(const char *revision, char program[96]) {
     snprintf(tree, sizeof tree, FOLDER "/%.40s", commit);
     free(commit);
     snprintf(made, sizeof made, "%s/build", tree);
+    /* without a number make would start all compilers at once */
+    snprintf(jobs, sizeof jobs, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
     snprintf(program, 96, "%s/bin/wick", made);
     if (path_exists(program)) return CLI_OK;
     talk("building %s in %s", revision, tree);
@@ -63,7 +65,7 @@ static int build(const char *revision, char program[96]) {
         return log_fail(CLI_FAILED, "git could not make a worktree of %s in %s", revision, tree);
     if (RUN("/dev/null", "cmake", "-S", tree, "-B", made, "-DCMAKE_BUILD_TYPE=Release", "-DWICK_TESTS=OFF",
             "-DWICK_BENCH=OFF", "-DWICK_EXAMPLES=OFF") != 0 ||
-        RUN("/dev/null", "cmake", "--build", made, "--parallel", "--target", "wick_cli") != 0)
+        RUN("/dev/null", "cmake", "--build", made, "--parallel", jobs, "--target", "wick_cli") != 0)
         return log_fail(CLI_FAILED, "%s could not be built: cmake --build %s shows why", revision, made);
     return CLI_OK;
 }

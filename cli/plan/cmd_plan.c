@@ -343,6 +343,71 @@ static void type_json(json *j, const char *name, const wick_spec *s) {
     json_text(j, name, type);
 }
 
+static void gains_json(const view *v, json *j) {
+    json_open(j, "passes", '[');
+    for (int i = 0; i < GAINS; i++) {
+        if (!v->gains[i].decided) continue;
+        json_open(j, NULL, '{');
+        json_text(j, "pass", v->gains[i].pass);
+        json_real(j, "saved_seconds", v->gains[i].measured, 4);
+        json_real(j, "predicted_saved_seconds", v->gains[i].predicted, 4);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+static void kernels_json(const view *v, json *j) {
+    json_open(j, "kernels", '[');
+    for (int i = 0; i < v->info.kernels; i++) {
+        const row *r = &v->rows[i];
+        const wick_plan_kernel *k = &r->kernel;
+        json_open(j, NULL, '{');
+        json_text(j, "kernel", k->name);
+        json_text(j, "ops", k->ops);
+        type_json(j, "result", &k->result);
+        json_text(j, "place", k->place);
+        json_real(j, "flops", k->flops, 12);
+        json_real(j, "bytes", k->bytes, 12);
+        json_integer(j, "live_bytes", (int64_t)k->live_bytes);
+        json_real(j, "floor_seconds", r->floor.seconds, 6);
+        json_text(j, "bound", r->floor.bound);
+        json_real(j, "predicted_seconds", k->predicted_seconds, 6);
+        if (v->seconds > 0) json_real(j, "seconds", r->seconds, 6);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+static void buffers_json(const view *v, json *j) {
+    json_open(j, "buffers", '[');
+    for (int i = 0; i < v->info.buffers; i++) {
+        const wick_plan_buffer b = wick_plan_buffer_at(v->p.plan, i);
+        if (!b.bytes) continue;
+        json_open(j, NULL, '{');
+        json_integer(j, "offset", (int64_t)b.offset);
+        json_integer(j, "bytes", (int64_t)b.bytes);
+        json_integer(j, "first", b.first);
+        json_integer(j, "last", b.last);
+        type_json(j, "holds", &b.value);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+static void remarks_json(const view *v, json *j) {
+    json_open(j, "remarks", '[');
+    for (size_t i = 0; i < v->p.n_remarks; i++) {
+        const planned_remark *r = &v->p.remarks[i];
+        json_open(j, NULL, '{');
+        json_text(j, "pass", r->pass);
+        json_text(j, "node", r->node);
+        json_text(j, "place", r->place);
+        json_text(j, "text", r->text);
+        if (r->measured) {
+            json_real(j, "saved_seconds", r->saved_seconds, 4);
+            json_real(j, "predicted_saved_seconds", r->saved_by_model, 4);
+        }
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
 static void print_json(const view *v) {
     const wick_plan_info *p = &v->info;
     const bool measured = v->seconds > 0;
@@ -377,67 +442,10 @@ static void print_json(const view *v) {
     if (measured) json_real(&j, "seconds", v->seconds, 6), json_integer(&j, "runs", v->runs);
     if (measured) json_real(&j, "prediction_error", p->predicted_seconds / v->seconds - 1, 4);
     json_bool(&j, "calibrated", tuned() != NULL);
-    if (measured) {
-        json_open(&j, "passes", '[');
-        for (int i = 0; i < GAINS; i++) {
-            if (!v->gains[i].decided) continue;
-            json_open(&j, NULL, '{');
-            json_text(&j, "pass", v->gains[i].pass);
-            json_real(&j, "saved_seconds", v->gains[i].measured, 4);
-            json_real(&j, "predicted_saved_seconds", v->gains[i].predicted, 4);
-            json_close(&j, '}');
-        }
-        json_close(&j, ']');
-    }
-    json_open(&j, "kernels", '[');
-    for (int i = 0; i < p->kernels; i++) {
-        const row *r = &v->rows[i];
-        const wick_plan_kernel *k = &r->kernel;
-        json_open(&j, NULL, '{');
-        json_text(&j, "kernel", k->name);
-        json_text(&j, "ops", k->ops);
-        type_json(&j, "result", &k->result);
-        json_text(&j, "place", k->place);
-        json_real(&j, "flops", k->flops, 12);
-        json_real(&j, "bytes", k->bytes, 12);
-        json_integer(&j, "live_bytes", (int64_t)k->live_bytes);
-        json_real(&j, "floor_seconds", r->floor.seconds, 6);
-        json_text(&j, "bound", r->floor.bound);
-        json_real(&j, "predicted_seconds", k->predicted_seconds, 6);
-        if (measured) json_real(&j, "seconds", r->seconds, 6);
-        json_close(&j, '}');
-    }
-    json_close(&j, ']');
-    json_open(&j, "buffers", '[');
-    for (int i = 0; i < p->buffers; i++) {
-        const wick_plan_buffer b = wick_plan_buffer_at(v->p.plan, i);
-        if (!b.bytes) continue;
-        json_open(&j, NULL, '{');
-        json_integer(&j, "offset", (int64_t)b.offset);
-        json_integer(&j, "bytes", (int64_t)b.bytes);
-        json_integer(&j, "first", b.first);
-        json_integer(&j, "last", b.last);
-        type_json(&j, "holds", &b.value);
-        json_close(&j, '}');
-    }
-    json_close(&j, ']');
-    if (measured) {
-        json_open(&j, "remarks", '[');
-        for (size_t i = 0; i < v->p.n_remarks; i++) {
-            const planned_remark *r = &v->p.remarks[i];
-            json_open(&j, NULL, '{');
-            json_text(&j, "pass", r->pass);
-            json_text(&j, "node", r->node);
-            json_text(&j, "place", r->place);
-            json_text(&j, "text", r->text);
-            if (r->measured) {
-                json_real(&j, "saved_seconds", r->saved_seconds, 4);
-                json_real(&j, "predicted_saved_seconds", r->saved_by_model, 4);
-            }
-            json_close(&j, '}');
-        }
-        json_close(&j, ']');
-    }
+    if (measured) gains_json(v, &j);
+    kernels_json(v, &j);
+    buffers_json(v, &j);
+    if (measured) remarks_json(v, &j);
     log_json_close(&j);
 }
 

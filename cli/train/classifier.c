@@ -18,8 +18,12 @@
 
 int classifier_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 
-/* All that follows has room for [n, classes]. `whose` is named: the network's text, or the file it is of. */
-static int check_logits(classifier *c, const wick_tensor *logits, const char *whose, int blame) {
+/* Tasks whose networks give more than a vector a sample: numbers for each step, word, pixel or cell. */
+static bool gives_maps(task_kind kind) {
+    return kind == TASK_CTC || kind == TASK_TAG || kind == TASK_SEGMENT || kind == TASK_DENSE ||
+           kind == TASK_KEYPOINTS || kind == TASK_TRACK || kind == TASK_DETECT;
+}
+static int check_maps(classifier *c, const wick_tensor *logits, const char *whose, int blame) {
     const int rank = wick_tensor_rank(logits);
     if (c->task->kind == TASK_CTC) {
         char gives[WICK_MAX_DIMS * 24];
@@ -87,19 +91,23 @@ static int check_logits(classifier *c, const wick_tensor *logits, const char *wh
                         "with two of each at least: end it with \"conv classes 1\"",
                         whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives));
     }
-    if (c->task->kind == TASK_DETECT) {
-        const int64_t outputs = classifier_network_outputs(c);
-        if (rank == 4 && wick_tensor_dim(logits, 1) == outputs && wick_tensor_dim(logits, 2) <= c->dims[c->rank - 2] &&
-            wick_tensor_dim(logits, 3) <= c->dims[c->rank - 1])
-            return CLI_OK;
-        char gives[WICK_MAX_DIMS * 24];
-        return log_fail(
-            blame,
-            "%s: the network gives [%s] a picture, not [%lld, rows, columns] of a grid over it, five "
-            "numbers for each cell's box and one for each of the %lld classes: end it with \"conv classes 1\"",
-            whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)outputs,
-            (long long)c->classes);
-    }
+    const int64_t outputs = classifier_network_outputs(c);
+    if (rank == 4 && wick_tensor_dim(logits, 1) == outputs && wick_tensor_dim(logits, 2) <= c->dims[c->rank - 2] &&
+        wick_tensor_dim(logits, 3) <= c->dims[c->rank - 1])
+        return CLI_OK;
+    char gives[WICK_MAX_DIMS * 24];
+    return log_fail(
+        blame,
+        "%s: the network gives [%s] a picture, not [%lld, rows, columns] of a grid over it, five "
+        "numbers for each cell's box and one for each of the %lld classes: end it with \"conv classes 1\"",
+        whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)outputs,
+        (long long)c->classes);
+}
+
+/* All that follows has room for [n, classes]. `whose` is named: the network's text, or the file it is of. */
+static int check_logits(classifier *c, const wick_tensor *logits, const char *whose, int blame) {
+    const int rank = wick_tensor_rank(logits);
+    if (gives_maps(c->task->kind)) return check_maps(c, logits, whose, blame);
     if (rank == 2 && wick_tensor_dim(logits, 1) == c->classes) return CLI_OK;
     if (c->task->kind == TASK_AUTOENCODE)
         return log_fail(

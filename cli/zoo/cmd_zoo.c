@@ -13,13 +13,14 @@ static int show_recipe(zoo_job *z) {
     return CLI_OK;
 }
 
-enum { LIST = 1, TRAIN = 2, EVAL = 4, BENCH = 8, FIRST = 16, REPORT = 32, RECIPE = 64 };
+enum { LIST = 1, TRAIN = 2, EVAL = 4, BENCH = 8, FIRST = 16, REPORT = 32, RECIPE = 64, PREPARE = 128 };
 static const struct {
     const char *name;
     unsigned bit;
     bool named; /* its models are to be named: there is no "all" without a word */
     int (*run)(zoo_job *z);
-} actions[] = {{"list", LIST, false, zoo_list},       {"train", TRAIN, true, zoo_train},
+} actions[] = {{"list", LIST, false, zoo_list},       {"prepare", PREPARE, true, zoo_prepare_all},
+               {"train", TRAIN, true, zoo_train},
                {"eval", EVAL, false, zoo_eval},       {"bench", BENCH, false, zoo_bench},
                {"report", REPORT, false, zoo_report}, {"recipe", RECIPE, true, show_recipe},
                {"first", FIRST, true, zoo_first}};
@@ -36,7 +37,7 @@ static const option_case cases[] = {
     {"force", TRAIN, "train"},
     {"verbose", TRAIN, "train"},
     {"trials", BENCH | FIRST, "bench"},
-    {"data", TRAIN, "train"},
+    {"data", PREPARE | TRAIN, "prepare and train"},
     {"seed", TRAIN | EVAL | BENCH | FIRST | REPORT, "what has runs"},
 };
 
@@ -144,7 +145,7 @@ int cmd_zoo(cli_options *o) {
     while (i < ACTIONS && strcmp(o->model, actions[i].name) != 0) i++;
     if (i == ACTIONS) {
         const char *near = nearest_name(o->model, ACTIONS, action_at, NULL);
-        return log_fail(CLI_USAGE, "wick zoo can't %s%s%s; it has list, train, eval, bench, report and recipe",
+        return log_fail(CLI_USAGE, "wick zoo can't %s%s%s; it has list, prepare, train, eval, bench, report and recipe",
                         o->model, near ? "; did you mean " : "", near ? near : "");
     }
     if (actions[i].named && !o->n_files)

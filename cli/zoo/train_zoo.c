@@ -248,5 +248,29 @@ static int each(zoo_job *z, each_fn *one) {
     free(results);
     return code;
 }
+int zoo_prepare_all(zoo_job *z) {
+    char *folders[64] = {NULL};
+    int code = CLI_OK;
+    for (int i = 0; i < z->n && code == CLI_OK; i++) {
+        code = zoo_prepare(z->ctx, z->o, z->models[i], &folders[i]);
+        if (code == CLI_OK && !z->o->json) printf("%-4s %-24s %s\n", z->models[i]->id, z->models[i]->name, folders[i]);
+    }
+    if (z->o->json && code == CLI_OK) {
+        json j = log_json_open();
+        json_bool(&j, "ok", true);
+        json_open(&j, "models", '[');
+        for (int i = 0; i < z->n; i++) {
+            json_open(&j, NULL, '{');
+            json_text(&j, "id", z->models[i]->id);
+            json_text(&j, "name", z->models[i]->name);
+            json_text(&j, "data", folders[i]);
+            json_close(&j, '}');
+        }
+        json_close(&j, ']');
+        log_json_close(&j);
+    }
+    for (int i = 0; i < z->n; i++) free(folders[i]);
+    return code;
+}
 int zoo_train(zoo_job *z) { return each(z, train_one); }
 int zoo_eval(zoo_job *z) { return each(z, eval_one); }

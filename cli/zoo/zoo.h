@@ -184,6 +184,7 @@ typedef struct zoo_job {
     int n;
 } zoo_job;
 int zoo_list(zoo_job *z);
+int zoo_prepare_all(zoo_job *z); /* the data of each, without training on them */
 int zoo_train(zoo_job *z);
 int zoo_eval(zoo_job *z);
 int zoo_bench(zoo_job *z);

@@ -152,9 +152,9 @@ static void print_key(wick_text *t, int depth, const wick_sorting *c, const char
          c->descending ? "~" : "", wick_c_suffix(c->type), of);
 }
 
-/* Stable, as places decide between equals, so that any algorithm gives the same. A heap of the first k, the last of
- * them on top, lies where their places go: made of the first k elements, then each further one takes the place of the
- * top if it comes before that, then tops go to the end. */
+/* Places decide between equal elements, so that the order is stable and any algorithm gives the same. The one here is a
+ * heap of k elements in the memory of the result, with the one that sorts last on top. It begins with the first k; each
+ * further element replaces the top if it sorts before it; then tops are moved to the end, one after the other. */
 wick_status wick_c_print_sort(wick_c_printer *p, const wick_step *s) {
     const wick_sorting *c = &((const wick_step_sort *)s->args)->sort;
     const char *type = wick_c_type(c->type),

@@ -98,8 +98,8 @@ size_t wick_c_trees_scratch(const wick_step *s, const wick_c_buffer *buffers, bo
 int wick_c_recurrent_packed(const wick_step *s);
 int wick_c_int8_packed(const wick_step *s);
 
-/* bf16 or f16 where all n elements are such numbers, as weights of a model that holds them so are, or one that mixed
- * precision rounds: they stay 2 bytes. Else `dtype`. */
+/* The dtype to print n constants in: bf16 or f16 where all of them have such values, else `dtype`. Weights of a model
+ * in halves do, and those that mixed precision rounds: they stay 2 bytes each. */
 wick_dtype wick_c_held_as(wick_dtype dtype, const void *data, int64_t n);
 /* The constant of these `count` numbers, f32 that are to be held as `held`; data is changed. Its number, or -1. */
 int wick_c_held_constant(wick_c_printer *p, wick_dtype held, void *data, int64_t count);

@@ -1,5 +1,5 @@
-/* temp.c: files in the making. Their names say which process makes them, so that the next one finds what was left by
- * one that was killed. */
+/* temp.c: temporary files. A name says which process made the file, so that a later process can tell and remove what a
+ * killed one left. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

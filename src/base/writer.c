@@ -8,8 +8,8 @@
  * The folder is held open, so a chdir between open and commit changes nothing. A target that is a symbolic link is
  * replaced by the new file; what the link named stays.
  *
- * A file that is extended in place has no temporary: what it had before stays as it is, and its format has to say where
- * the whole part ends, in bytes that are patched when all others are on the disk. */
+ * A file that is extended in place has no temporary. Its old bytes stay, and its format has to say where the valid part
+ * ends: those bytes are patched last, when all others are on the disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

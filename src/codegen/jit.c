@@ -8,9 +8,9 @@
  *                  checked (owner, mode, extents, what it says it is), loaded, compared with the built-in kernel
  *                  published
  *
- * Runs ask the entry each time, so that the loop is used as soon as it is there; its bits are the built-in's, or it
- * isn't published. The compiler lives on when the process ends: what it makes is sealed by the next one that wants it.
- */
+ * Every run asks the entry, so that a loop is used as soon as it is published. It is published only if its results
+ * have the bits of the built-in kernel. A compiler that is at work when the process ends goes on; the next process that
+ * wants its result seals it. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>

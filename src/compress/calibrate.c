@@ -78,9 +78,10 @@ static double square_error(const wick_calibrator *c, double low, double high) {
     return sum;
 }
 
-/* How much is lost when the counts between two bins are told by 256 levels: the divergence of that distribution, in
- * which a level's counts are spread evenly over its bins that have any, from the true one, with what lies outside in
- * the outermost bins. Zeros have no say, as there is a level for them. */
+/* How much is lost when the counts of bins [first, end) are represented by 256 levels: the Kullback-Leibler divergence
+ * of the quantised distribution from the true one. In the quantised one a level's counts are spread evenly over its
+ * bins that are not empty; in the true one, counts outside of the range are added to the outermost bins. Zeros are not
+ * counted, since a level is exactly 0. */
 static double divergence(const wick_calibrator *c, int first, int end) {
     double total = 0, sum = 0, out[2] = {0};
     for (int i = 0; i < BINS; i++) {

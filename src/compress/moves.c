@@ -1,6 +1,6 @@
-/* moves.c: scales that are moved between layers, channel by channel, so that what is quantised has easier ranges, and
- * the function stays what it was: an activation v that only layers read becomes v / s, and their weights take s. What
- * made v gives it as v / s, through what commutes with a positive scale of a channel:
+/* moves.c: moves scales between layers, channel by channel, so that quantised tensors have easier ranges while the
+ * function stays the same. An activation v that only layers read becomes v / s, and their weights are multiplied by s.
+ * v / s is made by what made v, through ops that commute with a positive scale of a channel:
  *
  *   layer -> (+ bias) -> relu, pooling, flattening -> v -> layers     the first layer's weights and bias over s
  *   layer norm, or a product with constants -> (+ constants) -> v     these over s

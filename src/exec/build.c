@@ -129,10 +129,10 @@ static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
     return WICK_OK;
 }
 
-/* Finds steps that depend on constants and on states that the plan does not assign: those that pack weights (and what
- * they need), and others of results that are not large. Of a workspace they run once, and again when such a state has
- * changed. What they write keeps its place in the arena, or goes to packs, but for what only such steps read: these run
- * one after the other, unless there are loops or branches. */
+/* Finds the kept steps: those that depend only on constants and on states that the plan does not assign, and that pack
+ * weights (or make what packing needs) or have small results. They run once in a workspace, and again when such a state
+ * has changed. Their results keep their place in the arena, or go to packed weights. Results that only kept steps read
+ * need not: kept steps run one after the other, unless there are loops or branches. */
 static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_walk *w) {
     if (!w->traced) return WICK_OK;
     bool *keeps = wick_arena_zalloc(&plan->arena, plan->n_leaves + 1); /* by leaf: kept steps depend on it */

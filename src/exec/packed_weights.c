@@ -1,11 +1,10 @@
-/* packed_weights.c: what kept steps make, outside of arenas: shared by all workspaces of a plan, and by all plans that
- * want the same of the same states. Which is so where the steps are equal, with their arguments, byte by byte, and so
- * are their sources: it is never guessed. Steps that hand on intermediates to each other, and all they leave, are one
- * pack.
+/* packed_weights.c: results of kept steps, outside of arenas. All workspaces of a plan share them, and so do all plans
+ * that make the same of the same states: their steps, with arguments, are equal byte by byte, and so are the sources.
+ * Steps that hand intermediates to each other make one pack, which holds all that they leave.
  *
  * A pack is made by the run that needs it first, and again when a state that it depends on has another version. No
- * other run can be reading it then: it holds the state, as all readers do, and whoever wrote the state had it alone; so
- * whoever has begun since sees the new version too, and waits. */
+ * other run can be reading the old one then. Readers of a state hold it, and who writes it holds it alone: every run
+ * that began after the write sees the new version and waits for the new pack. */
 #include "exec/exec.h"
 #include "ops/lowering/steps.h"
 
@@ -131,8 +130,8 @@ bool wick_step_says_all(const wick_step *s) {
     return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind];
 }
 
-/* Steps in order, each with all it goes by: buffers by their order of appearance, states by who they are. *all is false
- * where some step doesn't say. */
+/* Writes the key of some steps, in order, each with all that its result depends on. Buffers are named by their order of
+ * appearance, states by their identity. *all is false where a step's kind does not say what it depends on. */
 static bool write_key(writer *w, const wick_plan *plan, const wick_packing *p, bool *all) {
     enum { MOST = 64 };
     uint32_t seen[MOST], n_seen = 0;

@@ -81,8 +81,8 @@ extern const int wick_passes_count;
 wick_status wick_pass_ride(wick_graph *graph, wick_msg *msg);
 wick_status wick_pass_attention(wick_graph *graph, wick_msg *msg);   /* products and softmax that are attention */
 wick_status wick_pass_precision(wick_graph *graph, wick_msg *msg);   /* products take and give bf16 or f16 */
-/* Ops that stay wide, by name with commas between (NULL: none), as bits of that pass. WICK_ERR_INVALID, with those
- * there are, where one is none that it narrows. */
+/* The ops that stay in f32, names with commas between (NULL: none), as bits for that pass. WICK_ERR_INVALID, which
+ * lists the possible names, where the pass narrows no op of some name. */
 wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg);
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
 wick_status wick_pass_quantize(wick_graph *graph, wick_msg *msg);    /* quantised float products become integer ones */

@@ -24,8 +24,8 @@ wick_init wick_init_truncated(double mean, double deviation) {
     return (wick_init){WICK_INIT_TRUNCATED, mean, deviation};
 }
 
-/* What lies beyond 2 becomes the first of 16 other draws that does not (all of them do once in 10^21), which belong to
- * its place alone: still a function of seed, name and place. */
+/* A draw beyond +-2 is replaced by the first of 16 further draws that is within; all 16 are beyond once in 10^21. The
+ * further draws belong to the element's place, so that its value remains a function of seed, name and place. */
 #define REDRAW(T, TYPE)                                                      \
     for (int64_t i = 0; i < n; i++) {                                        \
         T *x = (T *)dst + i, z[16];                                          \

@@ -330,8 +330,9 @@ static int64_t run_join(const void *args, void *const *ptr, int64_t begin, int64
                    ptr[a->join.n]);
     return -1;
 }
-/* A part that the step before, a join, has made for this concat alone, and that is most of the result: the join may
- * write it into the result itself, a block of its rows at a time, so that padding two axes is one pass. */
+/* A part of a concat that is most of its result, and that the step before, a join, made for this concat alone. The join
+ * may write it into the concat's result, a block of rows at a time, so that padding two axes is one pass over memory.
+ */
 typedef struct placed_part {
     int part; /* -1: there is none */
     uint32_t buffer; /* where it would have been */

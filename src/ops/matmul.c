@@ -193,8 +193,8 @@ static wick_status lower_integers(wick_lower *l, wick_node *node) {
                            3);
 }
 
-/* One product instead of a batch, where B is shared and the rows of all of A lie at one stride, be it backwards: how
- * many there are, and that stride. */
+/* Whether a batch of products can be one product: B is shared, and the rows of all matrices A are at one stride, which
+ * may be negative. Returns how many rows there are, and the stride. */
 static bool rows_of_all(const wick_step_gemm *m, int64_t elem, int64_t *rows, int64_t *step) {
     *rows = m->gemm.m;
     *step = m->gemm.a_row; /* that of a dim of 1 says nothing */

@@ -92,9 +92,10 @@ wick_tensor *wick_from_f64(wick_context *ctx, wick_dtype dtype, int rank, const 
 
 /* Which of the tensors loss depends on through pending ops. None is poisoned. */
 wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt, bool *reached);
-/* Of a recorded grad node: has nothing that its gradients go through been evaluated since? Where something was, they
- * would silently lack what lies behind: an error that names it. Walks: marks and ids of earlier walks are lost, unless
- * nothing was evaluated at all (*walked is false). */
+/* Checks that no value between the loss and the arguments of a recorded grad node has been evaluated since it was
+ * recorded. An evaluated value is a leaf, so that gradients would silently lack what is behind it: an error that names
+ * the value. Walks the graph, and so overwrites marks and ids of earlier walks, unless nothing was evaluated at all
+ * (*walked is false). */
 wick_status wick_grad_recheck(wick_context *ctx, const wick_node *grad, bool *walked);
 
 /* matmul: a third input is a bias, a row vector; both are put there by the epilogue pass. */

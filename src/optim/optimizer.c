@@ -192,8 +192,8 @@ static wick_tensor *all_finite(wick_optimizer *opt) {
     return good;
 }
 
-/* What a bad step leaves as it is: all updates so far, but those of accumulated gradients, which are cleared either
- * way. */
+/* Makes the updates from `from` on conditional: a step whose gradients are not finite changes no state. Accumulated
+ * gradients, which come before `from`, are cleared either way. */
 static void skip_bad(wick_optimizer *opt, wick_tensor *good, size_t from) {
     for (size_t i = from; i < opt->n_updates; i++) {
         wick_update *u = &opt->updates[i];

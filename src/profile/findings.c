@@ -1,9 +1,9 @@
 /* findings.c: what most of the wall time goes into, and what to change about it.
  *
- * The wall time of the threads that run plans is made of runs, plans that are made, waits for batches, and what the
- * program does besides. A run's time is that of its kernels: of one that threads share, the part in which they did not
- * work is synchronisation, and the rest counts as compute or memory bandwidth, by what the cost model has as its
- * ceiling. A kernel that is mostly overhead counts as synchronisation where threads share it, else as neither. */
+ * The wall time of the threads that run plans is divided into runs, planning, waits for batches, and the rest of the
+ * program. The time of a run is divided among its kernels. While threads share a kernel, the time in which they idle is
+ * synchronisation; the rest is compute or memory bandwidth, whichever is the kernel's ceiling in the cost model. A
+ * kernel that is mostly overhead counts as synchronisation where threads share it, and as neither elsewhere. */
 #include "profile/profile.h"
 
 #include <stdio.h>

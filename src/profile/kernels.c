@@ -208,7 +208,8 @@ static profile_kernel *kernel_of(wick_profile *p, const wick_plan *plan, size_t 
     return k;
 }
 
-/* A row that is whole, whatever memory there is: without one of its own it is that of the others. */
+/* Appends a row. Where memory is short, k is NULL and the row is that of all other kernels, so that the table stays
+ * complete. */
 static void append(wick_profile *p, profile_kernel *k) {
     if (wick_grow(&p->alloc, (void **)&p->kernels, &p->cap_kernels, p->n_kernels + 1, sizeof(profile_kernel *)))
         p->kernels[p->n_kernels++] = k ? k : p->others;

@@ -205,8 +205,8 @@ static uint64_t take(wick_pool *p, const region *r, uint64_t i, bool own, uint64
     return begin + taken * chunk;
 }
 
-/* Shares of one chunk each, whose owners have all come: there is nothing to take from others, and no need to look at
- * lines that they write. */
+/* Whether every share is one chunk and its owner has taken it: then nothing is left to steal, and cache lines that
+ * others write need not be read. */
 static bool each_has_one(wick_pool *p, const region *r) {
     return r->tasks == r->shares &&
            (atomic_load_explicit(&p->gate, memory_order_relaxed) & GATE_ACTIVE) == (uint64_t)p->threads - 1;

@@ -2,7 +2,7 @@
  * printer; a graph is compiled for one of the tiers in turn. Half of them are made in mixed precision, of bf16 or f16.
  * A few hundred elements say nothing of speed: every loop, edge and sum of the printers is what is looked for.
  *
- * WICK_FUZZ_GRAPHS=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which
+ * WICK_FUZZ_PRINTED=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which
  * WICK_FUZZ_SEED=... repeats, and the graph. */
 #include "base/base.h"
 #include "codegen/compiled.h"
@@ -120,7 +120,7 @@ static bool printable(trial *t, design *d) {
 }
 
 TEST(random_graphs_keep_their_results_as_c) {
-    const char *many = getenv("WICK_FUZZ_GRAPHS"), *one = getenv("WICK_FUZZ_SEED");
+    const char *many = getenv("WICK_FUZZ_PRINTED"), *one = getenv("WICK_FUZZ_SEED");
     const long graphs = one ? 1 : many ? atol(many) : TEST_SANITIZED ? 3 : 30;
     const wick_tier before = wick_tier_current();
     trial t = {0};

@@ -502,7 +502,7 @@ static void check_by(int way, const net *list, size_t n, int lanes, wick_tier ti
     REQUIRE(compiled_folder(folder, sizeof folder));
     for (size_t i = 0; i < n; i++)
         /* its gelu is by another polynomial there */
-        if (compiled_goes(i, way) &&
+        if (compiled_goes(i, way) && compiled_in_turn(i, tier) &&
             (tier != WICK_TIER_AVX512 || !list[i].body || list[i].body != normed))
             check_net(folder, &list[i], lanes, tier == WICK_TIER_BASE ? NULL : wick_tier_name(tier), flags);
     compiled_remove(folder);

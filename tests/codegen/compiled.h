@@ -25,6 +25,9 @@ static inline bool compiled_has(const char *cc) {
     return system(command) == 0;
 }
 static inline bool compiled_possible(void) { return compiled_has("cc"); }
+/* Variants for AVX2 and AVX-512 have one printer: where the CPU has both, each case of a list is one or the other. */
+#define compiled_in_turn(i, tier)                                                                                      \
+    (test_long() || (tier) < WICK_TIER_AVX2 || wick_tier_best() < WICK_TIER_AVX512 || ((i) + (size_t)(tier)) % 2 == 0)
 /* From now on that one, or cc at its level where it isn't here. false: others cover its cases. */
 static inline bool compiled_with(int way) {
     compiled_by = compiled_ways[way];

@@ -212,7 +212,7 @@ static void check_tier(wick_tier tier, int designs) {
               WICK_OK);
     REQUIRE(ctx[0] && ctx[1] && ctx[2]);
     loops = refused = differ = apart = others = 0;
-    if (getenv("WICK_FUZZ_GRAPHS")) designs = atoi(getenv("WICK_FUZZ_GRAPHS"));
+    if (getenv("WICK_FUZZ_DESIGNS")) designs = atoi(getenv("WICK_FUZZ_DESIGNS"));
     for (int k = 0; k < designs; k++) {
         const int shape = (k + (int)tier * 5) % (int)WICK_COUNTOF(shapes);
         design d = {.seed = (uint64_t)(k * 8 + (int)tier),

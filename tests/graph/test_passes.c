@@ -202,7 +202,7 @@ static void sum_rule(void *user, wick_tensor *g, wick_tensor *y, int n, wick_ten
     gx[0] = wick_mul(g, wick_add(wick_add(term[0], term[1]), term[2]));
 }
 TEST(gradients_are_written_out_in_one_order_whatever_order_a_rule_records_in) {
-    char first[2048] = "";
+    char first[8192] = "";
     for (int way = 0; way < 2; way++) {
         bench b;
         bench_open(&b);

@@ -11,7 +11,7 @@ tiers="base"
 [ "$(uname -m)" != x86_64 ] || [ -z "${WICK_LONG:-}" ] || tiers="base;avx512"
 # Compiled as fast as can be: this is about targets, not about speed.
 "$cmake" -S "$source/tests/house/consumer" -B "$work" "${generator[@]}" -DCMAKE_C_COMPILER="$cc" \
-    -DCMAKE_BUILD_TYPE=Debug -DWICK_TIER_LEVEL=-O0 -DWICK_TREE="$source" "-DWICK_TIERS=$tiers" >"$work.log" 2>&1 || { tail -n 30 "$work.log"; exit 1; }
+    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DWICK_TIER_LEVEL=-O0 -DWICK_TREE="$source" "-DWICK_TIERS=$tiers" >"$work.log" 2>&1 || { tail -n 30 "$work.log"; exit 1; }
 "$cmake" --build "$work" --target wick__wick --parallel 2 >"$work.log" 2>&1 || { tail -n 30 "$work.log"; exit 1; }
 rm -f "$work.log"
 "$work/wick__wick"

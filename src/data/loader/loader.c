@@ -5,9 +5,9 @@
  *             slot 2: in work       workers make its samples, each in its own place
  *             slot 3: in work
  *
- * All of this file runs in the caller's thread; workers run wick_loader_tasks and nothing else. What a batch holds is
- * decided when its slot is given out (which samples, in which places, how long they are padded), so that no worker's
- * speed shows in it. */
+ * All of this file runs in the caller's thread; workers run wick_loader_tasks and nothing else. The contents of a batch
+ * (which samples, in which places, how far they are padded) are decided when its slot is given out, so that they don't
+ * depend on how fast workers are. */
 #include "data/loader/loader_state.h"
 #include "data/sets/stream.h"
 #include "base/probe.h"
@@ -93,9 +93,9 @@ static wick_status measure(wick_loader *l, wick_slot *s) {
     return WICK_OK;
 }
 
-/* Whether this process read from a disk since the batch before: then what the next one needs may be there, and the
- * system begins to read all of it, many at once, while batches before it are made. Where everything is in memory that
- * would only cost calls. */
+/* Whether this process has read from a disk since the batch before. If so, files of the next batch may be on disk too,
+ * and the system is told to read them ahead, many at once, while earlier batches are made. Where all files are in
+ * memory, those calls would be wasted. */
 static bool reads_disk(wick_loader *l) {
     struct rusage use;
     if (!l->pipeline.dataset->source.ahead || getrusage(RUSAGE_SELF, &use) != 0) return false;

@@ -1,11 +1,11 @@
 /* transform.c: lists of transforms, and those of pictures; signal.c has the others.
  *
- * Everything that moves pixels comes down to one description, into which each step is folded:
+ * All steps that move pixels are folded into one description:
  *
  *   a rectangle of the picture ──resized──► high x wide ──window──► out, mirrored, upturned
  *
- * so that crops and mirrors, wherever they stand, cost nothing of their own, and only what is left in the end is
- * computed. Behind that, where they are asked for: an affine map, colours, a blur. */
+ * Crops and mirrors, wherever they stand in the list, then cost nothing, and only pixels of the result are computed.
+ * An affine map, changes of colours and a blur follow, where they are asked for. */
 #include "data/loader/transform.h"
 
 #include <math.h>

@@ -224,8 +224,9 @@ static wick_status room(void *user, uint64_t size, wick_msg *msg) {
     return status;
 }
 
-/* Of processes that share the folder one fetches a file, and the others wait for it: the descriptor of HASH-NAME.lock,
- * which goes with its process; -1: it can't be had, and all may fetch it. */
+/* Among processes that share the folder one fetches a file, and the others wait here. Returns the descriptor of the
+ * locked HASH-NAME.lock, which the system releases when the process ends; -1: it cannot be locked, and every process
+ * may fetch the file. */
 static int lock_file(const wick_remote *r, const char *name) {
     char path[PATH + NAME];
     const int fd = path_of(r, path, name, LOCK_END) ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
@@ -236,8 +237,8 @@ static int lock_file(const wick_remote *r, const char *name) {
     return fd;
 }
 
-/* From its temporary name to its own, with what it is: once there is room for it beside what other threads, and other
- * processes, have kept since it began. */
+/* Gives a fetched file its own name in place of the temporary one, and writes NAME.from. First there has to be room for
+ * it beside the files that other threads and processes have kept since this one began. */
 static wick_status keep(room_for *q, const char *name, const char *temp, int fd, const http_file *f, wick_msg *msg) {
     wick_remote *r = q->r;
     char path[PATH + NAME];

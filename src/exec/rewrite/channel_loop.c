@@ -1,9 +1,9 @@
-/* channel_loop.c: programs that follow each other and treat each channel of images by itself, as norms by the batch's
- * statistics do, run channel by channel: what all of them read of one is in a cache after the first. Only where images
- * lie by planes and come from memory; channels that are neighbours share lines.
+/* channel_loop.c: successive programs that treat each channel of images by itself, as batch norms do, become one loop
+ * over channels: a channel that the first program has read is in a cache for the others. Only where channels are
+ * planes, since interleaved ones share cache lines, and only for images that come from memory.
  *
- * The first one's step becomes the loop. What a program makes of a channel is what it makes of all: the order of its
- * sums counts the other channels (wick_fused.columns), so bits are the same. */
+ * The step of the first program becomes the loop. The bits stay: the order of a channel's sums still depends on the
+ * number of all channels (wick_fused.columns). */
 #include "exec/rewrite/rewrite.h"
 #include "ops/ops.h"
 

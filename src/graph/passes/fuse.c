@@ -6,9 +6,9 @@
  * of a program. Values of dtypes narrower than their registers are rounded by a store, so a group does not look through
  * them.
  *
- * Two become one where the model of kernels/cost.h says that this is no slower. It is slower where a program of many
- * registers works on small blocks of what is in cache anyway, and where a reduction of wide rows to columns would have
- * its program begin anew for each part of a row. */
+ * Two groups become one where the model of kernels/cost.h says that this is no slower. It is slower where a program of
+ * many registers would work in small blocks on data that are in cache anyway, and where a reduction of wide rows to
+ * columns would start its program again for each part of a row. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -226,9 +226,10 @@ static bool is_stored(const fuser *f, uint32_t p) {
     return stored;
 }
 
-/* Of what p's value and numbers by row or channel make: would it be stored for its one reader, which must wait for more
- * of p (as gradients of norms do for sums), and could as well be made there, of p's value, which is then read instead?
- * Not bools, which are written and read in less. */
+/* Whether node, an elementwise function of p's value and of numbers by row or channel, is better computed in its one
+ * reader than in p's group. It is where the reader has to wait for more of p anyway, as gradients of norms do for sums:
+ * node's result would be stored for it, and p's value can be read instead. Not bools, which take fewer bytes than p's
+ * value. */
 static bool can_wait(fuser *f, const wick_node *node, uint32_t p) {
     const uint32_t at = node->position, *readers = f->readers + f->readers_at[at];
     if (f->is_output[at] || f->readers_at[at + 1] != f->readers_at[at] + 1 || !is_stored(f, p)) return false;

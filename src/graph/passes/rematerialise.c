@@ -1,8 +1,8 @@
-/* rematerialise.c: a value that costs little more to make again than to store and read, as the model of kernels/cost.h
- * has it, is made again for each of its readers, so that it can stay in a register of each and need not be stored: what
- * a gradient needs of x - mean, or of where(mask, g, 0), it takes from x, from mask and g. Only for large elementwise
- * values that elementwise ops and reductions alone read: others have to be stored anyway. The same arithmetic on the
- * same numbers: the bits stay. Copies that come together in one fused node become one again there. */
+/* rematerialise.c: a value that costs little more to compute than to store and read, by the model of kernels/cost.h, is
+ * computed again for each of its readers. It then stays in a register of each and is never stored. A gradient that
+ * needs x - mean, or where(mask, g, 0), computes it from x, or from mask and g. Only large elementwise values are
+ * considered, and only where all readers are elementwise ops and reductions: others have to be stored anyway. The same
+ * arithmetic on the same numbers gives the same bits. Copies that meet in one fused node become one again there. */
 #include "graph/passes/rewrite.h"
 #include "ops/lowering/cost.h"
 

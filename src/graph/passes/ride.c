@@ -1,7 +1,7 @@
-/* ride.c: elementwise kernels that read all of what a product or a convolution makes are marked: they may run on each
- * part of it as soon as that is there, in cache, instead of in a pass of their own. Whatever they compute, and whoever
- * else reads the product; the arithmetic is the same. A later stage says where it can be done
- * (exec/rewrite/epilogue.c). */
+/* ride.c: marks elementwise kernels that read the whole result of a product or a convolution. They may become its
+ * epilogue: run on each part of the result as soon as that is made and while it is in cache, instead of in a pass of
+ * their own. It does not matter what they compute, or who else reads the result; the arithmetic stays the same.
+ * exec/rewrite/epilogue.c decides where it is done. */
 #include "graph/passes/rewrite.h"
 
 /* A program without a reduction? */

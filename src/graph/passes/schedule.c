@@ -1,7 +1,9 @@
 /* schedule.c: which nodes commit state, and the order of the rest. Three orders are tried, and the one with the lowest
- * peak stays: the given one, a greedy one that always runs the ready node which adds least to the memory in use, and
- * the given one in which a node that frees more than it adds goes as soon as it can (the gradient of a weight, of an
- * activation that nobody else reads, before the gradient of that activation). */
+ * peak of memory stays:
+ *   the given one;
+ *   a greedy one, which always runs the ready node that adds least to the memory in use;
+ *   the given one, but a node that frees more than it adds runs as soon as it can: the gradient of a weight, which is
+ *   the last reader of an activation, before the gradient of that activation. */
 #include "graph/passes/rewrite.h"
 
 /* A node is of the commit phase if it cannot fail, and all its results only become state or feed such nodes. Nothing

@@ -7,10 +7,11 @@
 #include "kernels/conv/few_channels.h"
 #include "kernels/conv/winograd.h"
 
-/* Multiply-adds of a task, about: 20 to 30 us of one core with AVX-512. Of values where there are fewer than CONV_TASKS
- * such, fewer: parts of the image, so that threads find in their own caches what they made before, each of no fewer
- * than PART with ELEMENT for each element read or written, which may come from another's; or, where weights are most of
- * what is read, of LEAST_WORK, and parts of the output channels of LEAST_PART. */
+/* Size of a task in multiply-adds, about: TASK_WORK is 20 to 30 us of one core with AVX-512. A convolution that has
+ * fewer than TASKS tasks of that size is cut finer, into parts of the image, so that threads find in their own caches
+ * what they made before. A part has at least PART multiply-adds, counting ELEMENT for each element read or written,
+ * since it may come from another core's cache. Where weights are most of what is read, a part of the image has at least
+ * LEAST_WORK, and a part of the output channels LEAST_PART. */
 enum {
     WICK_CONV_TASK_WORK = 3200000,
     WICK_CONV_TASKS = 4,

@@ -46,9 +46,9 @@ void wick_conv_prepare(wick_convolution *c, const wick_tuning *tuning); /* kerne
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
 void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b,
                    const void *bias, void *dst, void *shared, void *scratch);
-/* Of a prepared one: whether each task of stage 1 can make whole pixels, of all channels, that lie one after the other.
- * After wick_conv_make_pixels, which may cut it into other tasks, unit u of a task (those from task * per_task on,
- * per_task of them, below units) makes pixels [*first, *first + *count) of all images. */
+/* Of a prepared convolution: whether each task of stage 1 can make contiguous pixels with all their channels.
+ * wick_conv_make_pixels has it so, and may cut it into other tasks. Then task t has the units from t * per_task on, at
+ * most per_task of them, below `units`; and unit u makes pixels [*first, *first + *count) of all images. */
 bool wick_conv_makes_pixels(const wick_convolution *c);
 void wick_conv_make_pixels(wick_convolution *c, const wick_tuning *tuning);
 void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count);

@@ -94,8 +94,8 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
     } while (conv_next_block(&k, s->n_taps, s->run, most));
 }
 
-/* One tap, and weights that stay in L2: tile after tile goes through all panels, so that what pixels are made of and
- * their results are each met once, in the order they lie. */
+/* One tap, and weights that stay in L2. Each tile of pixels goes through all panels of weights before the next tile
+ * begins, so that pixels are read once and results written once, both in memory order. */
 static void correlate_pixels(const wick_convolution *c, const conv_state *s, int64_t group, int64_t first_panel,
                              int64_t end_panel, const char *src, const char *packed, const char *bias, char *dst) {
     const wick_gemm_kernel *q = c->gemm;

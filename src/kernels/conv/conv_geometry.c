@@ -133,8 +133,8 @@ int64_t wick_conv_whole_width(const wick_convolution *c) {
     return (int64_t)WICK_ALIGN_UP(conv_product(c->stride) * c->ci, c->gemm->lanes);
 }
 
-/* Rows of taps that make a block, so that each phase's sums have the blocks that it has by itself: all, where no phase
- * has more than one; 0: there is no such number. */
+/* How many rows of taps make a block, such that the sums of each phase are cut as they are where the phase is computed
+ * alone. All rows, where no phase has more than one block; 0: no number does this. */
 int64_t wick_conv_whole_block(const wick_convolution *c) {
     const conv_box whole = wick_conv_box_of(c, conv_phases_of(c), 0);
     int64_t most = whole.axis[0].taps * whole.axis[1].taps;

@@ -245,10 +245,10 @@ GEMM_INLINE void CONV_NAME(three_row)(CONV_NAME(vec) * acc, const CONV_NAME(vec)
     }
 }
 
-/* One vector of channels of n pixels, or of all but the last, past the caches. Where vectors are half a line the first
- * half waits in `held` (NULL: it doesn't) for the second one, if there is one below `wholes` channels: of a line that
- * is written half by half, with other lines in between, halves may go to memory one by one, and do where the core's
- * other thread takes the buffers that they would meet in. */
+/* Nontemporal stores of one vector of channels of n pixels, or of all pixels but the last. Where a vector is half a
+ * cache line, the first half waits in `held` for the second one, if that is below `wholes` channels; held NULL: it does
+ * not wait. Halves that are stored apart, with other lines between them, may reach memory as two writes, since the
+ * core's other thread can take the write-combining buffer in which they would have met. */
 GEMM_INLINE void CONV_NAME(stream_pixels)(CONV_T *dst, int64_t dst_pixel, const CONV_NAME(vec) * acc, const int n,
                                           bool all, int64_t channel, int64_t wholes, CONV_T *held) {
     enum { L = CONV_NAME(L) };
@@ -340,10 +340,10 @@ GEMM_INLINE void CONV_NAME(three_lines)(const wick_depthwise_row_of *r, const CO
 
 enum { CONV_STRIPS = WICK_TIER_ID > 1 };
 /* Three rows of three taps, n outputs of each line, whole vectors of channels: a strip down the lines, each line with
- * all channels. So what is read goes on where it lies for n pixels (prefetching follows that), stays in L1 for the next
- * line, and meets no store a multiple of 4 KB from it, as pixels of one vector of channels after the other would. What
- * a line needs is in variables of its own, which no store may change. far: what the next line reads is asked for first,
- * all at once, and results may go past the caches. n, step and far are constants at every call. */
+ * all channels. Reads of n pixels are then contiguous, which the prefetcher follows, and stay in L1 for the next line.
+ * Going by one vector of channels at a time would instead meet stores a multiple of 4 KB from its loads. What a line
+ * needs is in local variables, so that no store can alias it. far: the next line's source is prefetched first, all at
+ * once, and results may be stored nontemporally. n, step and far are constants at every call. */
 GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t at, int64_t channels, const int n,
                                         const int step, const bool far) {
     const int64_t pixel = r->src_pixel, from = (r->lo + at * step) * pixel, w_tap = r->w_tap, dst_pixel = r->dst_pixel,
@@ -687,16 +687,16 @@ GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64
             CONV_STORE(line + k * r->channels, acc[k]);
     }
 }
-/* Asks for n pixels from memory, a part of them with each vector of channels: in the order they lie, if all are
- * together, since that is what prefetching of its own goes on with. */
+/* Prefetches n pixels from memory, a part of them with each vector of channels. `together`: all channels are
+ * contiguous, and lines are asked for in memory order, which the hardware prefetcher continues. */
 GEMM_INLINE void CONV_NAME(ask)(const CONV_T *at, int64_t pixel, int64_t n, int64_t channel, bool together) {
     enum { L = CONV_NAME(L), LINE = 64 / sizeof(CONV_T) };
     for (int64_t k = 0; together && k < n * L; k += LINE) __builtin_prefetch(at + n * channel + k, 0, 3);
     for (int64_t k = 0; !together && k < n; k++) __builtin_prefetch(at + k * pixel + channel, 0, 3);
 }
 
-/* What comes from L3 or memory goes by blocks of a few outputs, so that they are near each other there, while the row's
- * sums wait in L1; from memory what is AHEAD / step pixels further is asked for meanwhile. */
+/* Sources in L3 or memory are read in blocks of a few outputs, so that reads stay close together; the row's sums wait
+ * in L1. Sources in memory are prefetched AHEAD / step pixels in advance. */
 GEMM_INLINE void CONV_NAME(three_dots_rows)(const wick_depthwise_row_of *r, int64_t top, const int rows,
                                             const int step) {
     enum { L = CONV_NAME(L), BLOCK = 8, AHEAD = 16 };

@@ -13,10 +13,11 @@
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/tuning.h"
 
-/* Bytes of a pixel of a block, whole lines: where it is transposed, of gradients of weights that blocks share out, and
- * elsewhere; of both images of a unit in the scratch; units that are enough; columns of a strip; bytes of rows of the
- * source that are read some columns at a time; of both images, in all, that L2 keeps; and multiply-adds of a task,
- * about, which take as long as eight times as many of those that share what they read. */
+/* TURNED_BYTES, NARROW_BYTES, BLOCK_BYTES: of a pixel of a block, whole cache lines, where it is transposed, where
+ * blocks share out gradients of weights, and elsewhere. UNIT_BYTES: of both images of a unit in the scratch. UNITS: as
+ * many are enough. STRIP: columns of a strip. LINES_BYTES: of rows of the source that are read some columns at a time.
+ * NEAR_BYTES: of both images as a whole, which L2 keeps. TASK_WORK: multiply-adds of a task, about; each takes as long
+ * as eight of a convolution whose outputs share what they read. */
 enum {
     TURNED_BYTES = 128,
     NARROW_BYTES = 256,
@@ -66,13 +67,14 @@ static int64_t bytes_of(const wick_convolution *c) {
     return c->groups * c->code->elem * c->batch * (product(c->in) + product(c->out));
 }
 
-/* Whether both images are so many eighths of what no cache would keep: at 7 they fill it but for what else lies in it,
- * at 2 what others made meanwhile may have taken their place. */
+/* Whether both images together take at least `eighths` / 8 of stream_bytes, the size from which on no cache keeps a
+ * result. At 7 the images alone fill the cache, given that something else is in it too. At 2 the data of other steps
+ * may have evicted them. */
 static bool from_memory(const wick_convolution *c, const wick_tuning *tuning, int64_t eighths) {
     return bytes_of(c) >= tuning->stream_bytes / 8 * eighths;
 }
 
-/* Why results are not written past the caches; NULL: they are, where they are aligned. */
+/* Why stores of results are not nontemporal; NULL: they are, where results are aligned. */
 static const char *nontemporal_refused(const wick_convolution *c, const wick_tuning *tuning) {
     if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
     if (c->planes[1]) return "results are row-major";
@@ -271,9 +273,9 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
                                    .dst_line = x[1].dst_step * other_dims(c)[2] * u->other.pixel};
 }
 
-/* How many of the rows (z, y) to (z, end) are one below the other for a kernel of three taps: all rows of taps of each
- * lie inside, and what they read stays in L2. From memory a row after the other is faster, but not where only one
- * column in two is another output's. */
+/* How many of the rows from (z, y) to (z, end) the kernel of three taps makes together, as lines of one strip: those
+ * whose rows of taps are all inside the image, as long as what they read stays in L2. For images in memory, row by row
+ * is faster if the step is 1. */
 static int64_t lines_of(const unit *u, const wick_conv_axis *x, const wick_depthwise_row_of *row, int64_t y,
                         int64_t end) {
     const wick_convolution *c = u->c;

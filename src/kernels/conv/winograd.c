@@ -1,6 +1,6 @@
-/* winograd.c: control flow of winograd.h. Tiles go through some at a time, in the order of outputs, so that V and M
- * stay in a cache: in L1, a vector of outputs after the other, where weights are so near that they may be read for
- * every block; in L2, as products of matrices, where they are not.
+/* winograd.c: control flow of winograd.h. Tiles are processed in blocks, in the order of outputs, so that V and M stay
+ * in a cache. Where weights are near enough to be read for every block, blocks are small, V and M stay in L1, and
+ * vectors of output channels are made one after the other. Elsewhere V and M stay in L2 and are multiplied as matrices.
  *
  *   scratch: | a line of zeros | V [16][tiles][channels in] | M [16][tiles][channels out, or lanes] |        packed:
  *       [panel][16][channel in][width]
@@ -9,9 +9,9 @@
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
 
-/* Tiles of a block, a multiple of the rows of gemm's tiles; the most channels; and how many pairs of channels a tile of
- * an image pays for: transforming the weights takes as long as some tiles save. Not of the batch, so that an image's
- * results are the same in every batch. */
+/* BLOCK: tiles of a block, a multiple of the rows of gemm's tiles. MOST: channels at most. PAIRS: pairs of channels
+ * that a tile of an image pays for, since transforming the weights takes as long as some tiles save. Tiles are counted
+ * in one image, not in the batch, so that an image's results are the same in every batch. */
 enum { WINOGRAD_BLOCK = 42, WINOGRAD_MOST = 512, WINOGRAD_PAIRS = 1536 };
 
 static int64_t from_channels(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->co : c->ci; }

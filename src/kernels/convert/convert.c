@@ -5,15 +5,15 @@ static const wick_convert_table *const tables[WICK_TIER_COUNT] = {WICK_TIER_ENTR
 
 const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[tier]; }
 
-/* Elements per task: some tens of microseconds; less where there are fewer than four such, but a power of two, so that
- * threads find in their own caches what they made. */
+/* TASK: elements of a task, some tens of microseconds. Copies of fewer than four such tasks are cut finer, into a power
+ * of two of parts of at least PART, so that threads find in their own caches what they made. */
 #define COPY_TASK  32768
 #define COPY_PART  4096
 /* A tile of a transposing copy: bytes of a column, read one after the other; elements of a row. Both sides together
  * stay in L2, and the pages of both are few enough. */
 #define COPY_ROW_BYTES 1024
 #define COPY_COLS  64
-/* Transpositions of as many bytes are written past the caches. */
+/* Transpositions from so many bytes on use nontemporal stores. */
 #define COPY_PAST  ((int64_t)16 << 20)
 /* So are copies of arrays that lie together, of more than caches keep: then lines need not be read before they are
  * written over. */

@@ -19,9 +19,10 @@ typedef enum wick_fused_kind {
 
 typedef enum wick_fused_mode {
     WICK_FUSED_PLAIN, /* no reduction */
-    /* so, one row over arrays that lie in memory as registers hold them: its kernel needs no machine around it */
+    /* no reduction, one instruction, and arrays that are contiguous and of register types: its kernel is called on them
+     * directly */
     WICK_FUSED_BARE,
-    WICK_FUSED_ROWS,  /* so, a compiled program over arrays whose rows lie in memory: nor does it */
+    WICK_FUSED_ROWS,  /* no reduction, a compiled program, and arrays with contiguous rows: called row by row */
     WICK_FUSED_EMPTY, /* a reduction over nothing */
     WICK_FUSED_SHORT, /* blocks hold whole units */
     WICK_FUSED_LONG,  /* units are done one by one, all their chunks in one task */

@@ -57,8 +57,8 @@ typedef struct wick_fused {
     uint8_t red; /* wick_red */
     int n_keep, n_red;
     double scale;
-    /* 0; or how many such programs there are beside each other, of one column each: the order of sums, and whether
-     * results stay in caches, is that of all of them as one */
+    /* 0, or the number of programs of one column each into which a program of that many columns was cut. The order of
+     * sums, and whether stores are nontemporal, are then those of the whole program: the same bits */
     int64_t columns;
 
     /* filled by wick_fused_prepare */

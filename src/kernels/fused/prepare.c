@@ -7,14 +7,21 @@
  * bits of their addresses (a load that follows a store with equal ones waits for it). raw is where elements are packed
  * before they are converted. lanes and results are the stacks of a reduction.
  *
- * layout fields: total: elements of all units; task_items: elements (plain), units (short, long) or chunks (split) per
- * task; units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing
- * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
- * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
- * space are stored over; reach: see native.c; program: 1 + the compiled one that this is, or 0; streams: outputs are
- * written past the caches, part elements at a time: few, so that reading some goes on while those before are written;
- * far: inputs come from memory; planes: a unit is a column whose elements lie together; turned: inputs whose units lie
- * beside each other, of which the buffer holds some, turned. */
+ * Fields of the layout:
+ *   total            elements of all units
+ *   task_items       per task: elements (plain), units (short, long) or chunks (split)
+ *   units, reduced   as in fused.h, and so is cols, of one tile
+ *   tile, tiles      of the first trailing dim
+ *   in_run, out_run  elements of the space that are contiguous in memory
+ *   space            the first dim of the space that blocks run over
+ *   chunks           of a unit, in chunk_group groups of it when split
+ *   out_*            the kept dims that results of a space are stored over
+ *   reach            native.c explains it
+ *   program          1 + the number of the compiled program that this is; 0: it is interpreted
+ *   streams          stores are nontemporal, `part` elements at a time: few, so that reads overlap the stores before
+ *   far              inputs come from memory
+ *   planes           a unit is a column whose elements are contiguous
+ *   transposed       inputs whose units are interleaved: the buffer holds some of them, transposed */
 #include "kernels/fused/fused.h"
 #include "kernels/fused/programs.h"
 #include "kernels/tuning.h"
@@ -25,23 +32,24 @@
 #define BLOCK_MAX          1024
 #define BLOCK_FAR          512
 #define SLOT_PAD           192
-/* Bytes of a block of a reduction of its input as it is: its rows may lie across each other, and are then read some
+/* Bytes of a block of a reduction without instructions before it. Its rows may be interleaved, and are then read some
  * cache lines at a time. */
 #define BLOCK_BARE 16384
-/* Blocks and tasks of a program that is one loop: it has no registers to fit in L1, and reads its arrays where they
- * lie. */
+/* Elements of a block and of a task of a program that is a compiled loop: it has no blocks of registers that have to
+ * fit in L1, and reads its arrays in place. */
 #define WHOLE_BLOCK 1024
 #define WHOLE_TASK  16384
 /* A block spans many rows unless rows are at least this long: then it ends where they end, and they are used in place.
  */
 #define RUN_MIN            128
-/* Bytes of units that are turned at a time, at most. */
+/* Bytes of interleaved units that are transposed at a time, at most. */
 #define TURNED_BYTES (256 << 10)
 /* Shorter planes are turned. The most lanes of one: a chunk of them is a block. */
 #define PLANE_MIN   32
 #define PLANE_LANES 8
 
-/* Most instructions of a program that memory bounds, all of them rows of few operations; of one that is one loop. */
+/* Instructions of a program that is still bound by memory, at most: of one that is interpreted, and of one that is a
+ * compiled loop. All of them are cheap ones. */
 #define STREAM_INSTRS  4
 #define STREAM_PROGRAM 6
 
@@ -150,8 +158,8 @@ static int assign_slots(wick_fused *f) {
     return slots;
 }
 
-/* Units that lie beside each other, each with its elements apart, as channels do that come last: some at a time are
- * turned, as long as they stay in L2. */
+/* Whether units are interleaved: neighbours in memory, each with its elements apart, as channels that come last. Some
+ * at a time are transposed, as many as stay in L2. */
 static bool lies_across(const wick_fused *f, int i) {
     const wick_fused_layout *l = &f->layout;
     const int64_t *s = f->in[i].strides, size = (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
@@ -251,9 +259,9 @@ static void plan_plain(wick_fused *f, const wick_tuning *tuning) {
     cut_evenly(f);
 }
 
-/* Columns that lie apart, each with its elements together, as channels of images do: lanes of one column have nothing
- * to do with another's, so each column is a unit, and nothing is turned. A line is then lane_rows elements, few enough
- * that a block holds chunks of them. */
+/* Whether columns are planes: apart in memory, each contiguous, as channels that come first. Lanes of one column never
+ * meet another's, so that each column is a unit and nothing is transposed. A line is then lane_rows elements, few
+ * enough that a block holds whole chunks of lines. */
 static bool has_planes(const wick_fused *f) {
     const wick_fused_layout *l = &f->layout;
     const int cols = f->n_keep + f->n_red;
@@ -469,8 +477,8 @@ static bool packs(const wick_fused *f) {
         if (f->layout.in_kind[i] == WICK_FUSED_WALK && buffer_items(f, i)) return true;
     return false;
 }
-/* Of what comes from memory each block asks for a later one as it is entered, which is worth it if these are few lines.
- */
+/* A block of inputs from memory prefetches a later block when it begins. Blocks are made short for that, so that the
+ * prefetched lines are few enough to be worth it. */
 static void shorten_block(wick_fused *f, int64_t bytes) {
     const wick_fused_layout *l = &f->layout;
     const int64_t unit = !f->reduces                   ? BLOCK_MIN

@@ -85,8 +85,8 @@ static double l3_share(const wick_tuning *t) { return (double)t->cost_l3_bytes /
 static bool is_crowded(const wick_gemm_kernel *q, const gemm_view *v) {
     return v->b_col != 1 && !q->squares && share_sets(q, v->b_col);
 }
-/* Whether a thin product reads B as from far: it is in no near cache, or its columns share sets of L1, so that those of
- * one group are all that stay there. */
+/* Whether a product of few rows is laid out for a B that comes from L3 or memory. It does if B is larger than its share
+ * of the cache. Columns that share sets of L1 count four times, since only those of one group stay there. */
 static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v, const wick_tuning *tuning) {
     const double bytes = gemm_bytes(q, v);
     if (v->b_col == 1) return bytes > WICK_GEMM_FAR_BY_ROWS;
@@ -486,9 +486,9 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     } while (k0 < v->k);
 }
 
-/* Where task t begins in C. Of a B that stage 0 packed neighbours have the same columns, so that mostly the core that
- * packed a panel uses it, and of one that is more than A and C, so that mostly a core reads a part of it; whoever runs
- * all tasks goes by rows of A. */
+/* Where task t begins in C. Neighbouring tasks have the same columns where stage 0 packed B, so that the core that
+ * packed a panel mostly uses it, and where B is larger than A and C, so that a core mostly reads a part of it.
+ * Elsewhere, and where one thread runs all tasks, neighbours have the same rows of A. */
 static void gemm_place(const wick_gemm *g, const gemm_view *v, int64_t t, bool all, int64_t *row, int64_t *col) {
     const int64_t across = g->tasks == 1 ? 1 : wick_ceil_div(v->n, g->nc), down = g->tasks / across;
     const bool by_columns = (g->how & GEMM_SHARE_B || v->k * v->n > v->m * (v->k + v->n)) && !all;

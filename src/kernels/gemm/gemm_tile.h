@@ -30,9 +30,9 @@ GEMM_INLINE void GEMM_NAME(transpose_16)(const char *src, int64_t bytes, int64_t
 #endif
 
 #if !GEMM_HALF
-/* Columns are contiguous: blocks of LT columns by a chunk of each: few enough columns that their lines stay in L1 even
- * where their distance puts them into one set, long enough chunks for the prefetcher. The last block overlaps the one
- * before it, and so do halves of a block of less than LT columns. */
+/* Packs where columns are contiguous: by blocks of LT columns, a chunk of each. LT is small enough that the columns'
+ * cache lines stay in L1 even if all fall into one set; a chunk is long enough for the prefetcher. The last block
+ * overlaps the one before it, and so do the halves of a block of less than LT columns. */
 static __attribute__((noinline)) void GEMM_NAME(pack_columns)(int64_t k, int64_t cols, const GEMM_T *src, int64_t col,
                                                               GEMM_T *dst, int64_t dst_row) {
     enum { L = GEMM_NAME(L), Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), CHUNK = WICK_GEMM_CHUNK / (int)sizeof(GEMM_T) };
@@ -261,8 +261,8 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         }
     }
     const int64_t *piece_at = pieces ? t->piece_at : NULL, n_pieces = piece_at ? t->pieces : 1;
-    /* Whole vectors of contiguous C. In large tiles the last step goes row by row with what follows it, so that the
-     * stores of one row go beside the arithmetic of others. */
+    /* Whole vectors of contiguous C. In large tiles the last step of k is done row by row together with the epilogue,
+     * so that the stores of one row overlap the arithmetic of others. */
     const bool by_rows = GEMM_STEPS > 1 && vecs == WICK_GEMM_NV && rows >= WICK_GEMM_MR / 2;
     const bool in_place =
         t->c_col == 1 && (GEMM_MASKED ? t->cols > (vecs - 1) * L : whole) && (!by_rows || (n_pieces > 0 && t->k > 0));

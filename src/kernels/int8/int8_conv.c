@@ -1,11 +1,11 @@
-/* int8_conv.c: convolutions of bytes whose rows are not gathered: a task lays out the lines of the image that it needs,
- * with their padding, and pixels read them where they lie. */
+/* int8_conv.c: convolutions of bytes without im2col: a task copies the lines of the image that it needs, with their
+ * padding, and each output pixel reads its taps from that copy in place. */
 #include "kernels/int8/int8.h"
 #include "kernels/tuning.h"
 
-/* Bytes of lines that a task lays out; parts that a convolution is cut into while they are worth it; what a column
- * costs besides its products, in products, and what an output does if each channel is on its own; sums that wait in L1.
- */
+/* LINES: bytes of lines that a task copies. PARTS: tasks that a convolution is cut into, if they are large enough.
+ * MORE: what a column costs besides its multiply-adds, in multiply-adds; DEPTHWISE: the same of an output where each
+ * channel is on its own. SUMS: sums that wait in L1. */
 enum {
     CONV_LINES = 64 << 10,
     CONV_PARTS = 8,

@@ -4,10 +4,10 @@
 /* How many of a rising list are below x, or (right) not above it. NaN is the largest: for it, how many are numbers, or
  * all. The bisection has no jumps that depend on values, half of which would be mispredicted. */
 #define INLINE static inline __attribute__((always_inline))
-/* Of numbers at about equal distances a straight line tells the place. guess never falls where x rises, so that where
- * it is j - 1 or j for each sorted[j], the answer is guess, or one or two more: A answers mean guess(x) >=
- * guess(sorted[A - 1]) >= A - 2 and guess(x) <= guess(sorted[A]) <= A. scale is 0 where that does not hold, or where so
- * few are searched that finding out takes longer. */
+/* Among numbers at about equal distances a straight line finds the place. Its guess never falls as x rises. So if
+ * guess(sorted[j]) is j - 1 or j for every j, the answer for any x is its guess, or one or two more: the answer A means
+ * A - 2 <= guess(sorted[A - 1]) <= guess(x) <= guess(sorted[A]) <= A. scale is 0 where this does not hold, or where so
+ * few numbers are searched that checking it would take longer. */
 #define LINE(T, t)                                                                                        \
     INLINE int64_t guess_##t(int64_t n, const T *sorted, T scale, T x) {                                  \
         T at = (x - sorted[0]) * scale;                                                                   \

@@ -178,9 +178,9 @@ bool wick_lower_is_kept(const wick_lower *l, const wick_value *v);
  * states that this plan doesn't assign and nobody writes just now; so are those that v has by scaling such. Returns why
  * it stays dense, or NULL. */
 const char *wick_lower_sparse(wick_lower *l, const wick_value *v, int k_axis, int n_axis, int64_t block, wick_gemm *g);
-/* The numbers that v, which lies at `at`, has while it is planned, if the plan keeps what it packs of them and nobody
- * writes them just now; NULL: they aren't known. When the plan runs they may be others. Until wick_lower_looked(*state)
- * nobody writes them. */
+/* The numbers of v at plan time, if the plan keeps what it packs of them and no other thread is writing them; NULL:
+ * they are not known. `at` says where v is. They may differ when the plan runs. No thread can write them until
+ * wick_lower_looked(*state). */
 const void *wick_lower_look(const wick_lower *l, const wick_value *v, const wick_operand *at, wick_tensor **state);
 void wick_lower_looked(wick_tensor *state);
 wick_status wick_lower_temp(wick_lower *l, size_t bytes, uint32_t *buffer);
