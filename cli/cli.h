@@ -80,8 +80,9 @@ typedef struct cli_options {
     const char *box_form;   /* of data */
     bool csv;               /* of predict */
     double score, overlap;  /* of predict, of boxes */
-    const char *text_column, *tokens; /* of train */
+    const char *text_column, *tokens, *arrays; /* of train */
     int64_t vocabulary, length, leaves;
+    int sum_mode, wire; /* as their choices stand in the table */
     int64_t beams;          /* of eval and predict */
     int64_t embedding;      /* of train */
     double margin;
@@ -92,17 +93,21 @@ typedef struct cli_options {
     const char *teacher, *tensorboard, *metrics; /* of train */
     double temperature, alpha;
     const char *dtype; /* of convert */
+    int64_t weight_bits; /* of quantize */
+    const char *wide_layers;
     int64_t images, judge, block; /* of quantize; the first two also of prune */
+    int shares;             /* of train */
     int calibration, importance, weights_only, rounding;
     double percentile, max_drop;
     double ratio, macs, sparsity, energy, low_rank; /* of prune */
     int64_t multiple;
     bool global;
     const char *pattern;
-    double max_kb, max_us, max_ram; /* of shrink */
+    double max_kb, max_us, max_ram, mhz; /* of shrink */
+    int preset, machine;
     bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;
-    const char *keep;
+    const char *keep, *anomalies; /* of quantize, prune; the second of shrink too */
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
     const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config; /* of train */

@@ -220,6 +220,8 @@ const help_example help_examples[] = {
     {CMD_SHRINK, "wick shrink run -o small.onnx --max-kb 40 --epochs 2",
      "the most accurate that takes 40 KB, each trained on for two epochs"},
     {CMD_SHRINK, "wick shrink run -o small.onnx --max-drop 1", "the fastest that loses at most a point"},
+    {CMD_SHRINK, "wick shrink run -o small.onnx --target cortex-m4 --max-kb 256 --max-ram 64",
+     "what fits a microcontroller: constants and code, and the static arena"},
     {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0",
      "whether two runs ended in the same bits"},
     {CMD_COMPARE, "wick compare mine.safetensors theirs.safetensors --only \"*.weight\" --rtol 1e-4 --atol 1e-6",

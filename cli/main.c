@@ -165,7 +165,7 @@ static int run_command(int argc, char **argv) {
         /* What wick compile writes is planned for a tier of its own, the same on every machine; whatever asks for the
          * tier comes after. */
         if (options.command == CMD_COMPILE)
-            setenv("WICK_ISA", strcmp(options.isa, "plain") == 0 ? "base" : options.isa, 1);
+            setenv("WICK_ISA", strncmp(options.isa, "avx", 3) == 0 ? options.isa : "base", 1);
         if (options.command == CMD_BENCH && strcmp(options.isa, "any") != 0) setenv("WICK_ISA", options.isa, 1);
         if (*tuned_trouble()) talk("tuning is not used: %s (wick tune measures again)", tuned_trouble());
         code = cli_commands[options.command].run(&options);

@@ -278,8 +278,8 @@ static bool same_value(const option_row *row, const char *a, const char *b) {
 /* Whether a file may have it: what a run keeps, where it goes, and how it is computed. How the command talks is asked
  * for before a file is read. */
 static bool may_be_in_file(const char *name) {
-    static const char *const others[] = {"out", "threads", "pin", "numa", "balance", "memory-pool", "workers",
-                                         "adaptive"};
+    static const char *const others[] = {"out",         "threads", "pin",      "numa",  "balance",
+                                         "memory-pool", "workers", "adaptive", "shares"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0) return true;
     for (int i = 0; train_kept[i].name; i++)

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* Of wick profile -- COMMAND. */
 static struct {
@@ -37,7 +38,7 @@ static bool is_timeline(const char *name) {
 }
 
 int profiling_memory_begin(profiling *g, const cli_options *o, wick_context *ctx) {
-    *g = (profiling){.o = o};
+    *g = (profiling){.o = o, .rank = g->rank, .ranks = g->ranks, .zero = g->zero};
     wick_status status = WICK_OK;
     if (!o->memory_files.n) return *o->memory_before ? log_fail(CLI_USAGE, "--memory-before is for --memory") : CLI_OK;
     for (int i = 0; i < o->memory_files.n; i++) {
@@ -74,7 +75,7 @@ int profiling_memory(profiling *g) {
 }
 
 int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
-    wick_profile_options options = {0};
+    wick_profile_options options = {.rank = g->rank, .ranks = g->ranks, .zero = g->zero};
     const int code = g->o ? CLI_OK : profiling_memory_begin(g, o, ctx);
     if (code != CLI_OK) return code;
     for (int i = 0; i < o->profiles.n; i++) {
@@ -94,6 +95,34 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
     if (!o->profiles.n && !expected.on) return CLI_OK;
     const wick_status status = wick_profile_start(ctx, &options, &g->profile);
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_USAGE), "--profile: %s", log_why(ctx, status));
+}
+
+void profiling_follow(cli_options *o) {
+    int n = 0;
+    for (int i = 0; i < o->profiles.n; i++)
+        if (is_timeline(o->profiles.items[i])) o->profiles.items[n++] = o->profiles.items[i];
+    o->profiles.n = n;
+    o->memory_files.n = 0;
+    o->memory_before = "";
+}
+
+int profiling_begin_shared(profiling *g, const cli_options *o, wick_context *ctx, wick_group *group) {
+    if (!group || wick_group_size(group) == 1) return profiling_begin(g, o, ctx);
+    struct timespec now = {0};
+    int64_t ahead;
+    int code = CLI_OK;
+    g->rank = wick_group_rank(group);
+    g->ranks = wick_group_size(group);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    g->zero = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    wick_status status = wick_group_clock(group, &ahead, NULL);
+    if (status == WICK_OK) status = wick_group_broadcast(group, 0, &g->zero, sizeof g->zero);
+    if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", wick_group_error(group));
+    g->zero += (uint64_t)ahead;
+    if (g->rank == 0) code = profiling_begin(g, o, ctx); /* the first one makes the file */
+    status = wick_group_broadcast(group, 0, &code, sizeof code);
+    if (status != WICK_OK && code == CLI_OK) return log_fail(CLI_FAILED, "%s", wick_group_error(group));
+    return g->rank && code == CLI_OK ? profiling_begin(g, o, ctx) : code;
 }
 
 /* A remark, at once or when the command has ended. */

@@ -3,8 +3,9 @@
  *   wick launch -n 4 group_speed
  *   mpirun -n 4 group_speed 1000000
  *
- * For each size the median and the least time of a sum (finish alone: the own leaves are added before), what that is in
- * bytes of the vector, and the time of copying as many bytes with memcpy.   Usage: group_speed [FLOATS...] */
+ * For each size and mode (exact; fast in f32; fast in bf16) the median and the least time of a sum (finish alone: the
+ * own leaves are added before), what that is in bytes of the vector, what copying as many bytes with memcpy is, and how
+ * much a rank sends. What MPI sends for a sum of its own isn't known.   Usage: group_speed [FLOATS...] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,20 +31,24 @@ static int by_size(const void *a, const void *b) {
 /* Seconds: all of a sum, its finish, and a copy; medians of the runs, and of finish the least. */
 typedef struct times {
     double whole, finish, least, copy;
+    uint64_t sent; /* bytes of one sum */
 } times;
 
 static wick_status measure(wick_group *group, int leaves, size_t n, float *v, float *sum, times *t) {
     double whole[RUNS_MOST], finish[RUNS_MOST], copy[RUNS_MOST];
     int first, end, runs = n > 4000000 ? 20 : RUNS_MOST;
+    uint64_t sent = 0;
     wick_status status = wick_group_leaves(group, leaves, &first, &end);
     for (int i = -2; i < runs && !status; i++) { /* two that warm up */
         status = wick_group_barrier(group);
         const double began = now();
+        const uint64_t before = wick_group_sent(group);
         if (!status) status = wick_group_begin(group, leaves, n);
         for (int leaf = first; leaf < end && !status; leaf++) status = wick_group_add(group, leaf, v);
         const double added = now();
         if (!status) status = wick_group_finish(group, sum);
         const double summed = now();
+        sent = wick_group_sent(group) - before;
         memcpy(sum, v, n * sizeof *v);
         if (i < 0) continue;
         whole[i] = summed - began, finish[i] = summed - added, copy[i] = now() - summed;
@@ -52,7 +57,7 @@ static wick_status measure(wick_group *group, int leaves, size_t n, float *v, fl
     qsort(whole, (size_t)runs, sizeof *whole, by_size);
     qsort(finish, (size_t)runs, sizeof *finish, by_size);
     qsort(copy, (size_t)runs, sizeof *copy, by_size);
-    *t = (times){whole[runs / 2], finish[runs / 2], finish[0], copy[runs / 2]};
+    *t = (times){whole[runs / 2], finish[runs / 2], finish[0], copy[runs / 2], sent};
     return WICK_OK;
 }
 
@@ -67,21 +72,27 @@ int main(int argc, char **argv) {
     const int ranks = wick_group_size(group);
     while (leaves < ranks) leaves *= 2;
     if (wick_group_rank(group) == 0)
-        printf("%d rank%s by %s, %d thread%s each, %d leaves\n%10s %12s %12s %12s %10s %12s\n", ranks,
+        printf("%d rank%s by %s, %d thread%s each, %d leaves\n%10s %6s %10s %10s %10s %8s %12s %10s\n", ranks,
                ranks == 1 ? "" : "s", wick_group_transport(group), wick_context_threads(ctx),
-               wick_context_threads(ctx) == 1 ? "" : "s", leaves, "floats", "sum ms", "finish ms", "least ms", "GB/s",
-               "memcpy GB/s");
+               wick_context_threads(ctx) == 1 ? "" : "s", leaves, "floats", "mode", "sum ms", "finish ms", "least ms",
+               "GB/s", "memcpy GB/s", "sent MB");
     for (int i = 1; i < (argc > 1 ? argc : 4) && !status; i++) {
         static const size_t usual[] = {0, 1000, 1000000, 16000000};
+        static const char *const modes[] = {"exact", "f32", "bf16"};
         const size_t n = argc > 1 ? strtoull(argv[i], NULL, 10) : usual[i];
         float *v = n ? calloc(n, 2 * sizeof *v) : NULL;
-        times t;
         if (!v) return fprintf(stderr, "%zu floats: out of memory\n", n), 1;
         for (size_t k = 0; k < n; k++) v[k] = v[n + k] = (float)k;
-        status = measure(group, leaves, n, v, v + n, &t);
-        if (!status && wick_group_rank(group) == 0)
-            printf("%10zu %12.4f %12.4f %12.4f %10.3f %12.3f\n", n, t.whole * 1e3, t.finish * 1e3, t.least * 1e3,
-                   (double)n * 4e-9 / t.finish, (double)n * 4e-9 / t.copy);
+        for (int mode = 0; mode < 3 && !status; mode++) {
+            const wick_group_fast fast = {.wire = mode == 2 ? WICK_WIRE_BF16 : WICK_WIRE_F32};
+            times t = {0};
+            status = wick_group_set_fast(group, mode ? &fast : NULL);
+            if (!status) status = measure(group, leaves, n, v, v + n, &t);
+            if (!status && wick_group_rank(group) == 0)
+                printf("%10zu %6s %10.4f %10.4f %10.4f %8.3f %12.3f %10.4f\n", n, modes[mode], t.whole * 1e3,
+                       t.finish * 1e3, t.least * 1e3, (double)n * 4e-9 / t.finish, (double)n * 4e-9 / t.copy,
+                       (double)t.sent * 1e-6);
+        }
         free(v);
     }
     if (status) fprintf(stderr, "%s\n", wick_group_error(group));

@@ -39,10 +39,19 @@ static wick_tensor *made_again(classifier *c, wick_tensor *x) {
     return y;
 }
 
+/* Several inputs as the row of numbers that the network was trained on; one as it is. */
+static wick_tensor *in_a_row(const classifier *c, wick_tensor *const *in) {
+    source_input list[SOURCE_MOST_INPUTS];
+    wick_tensor *rows[SOURCE_MOST_INPUTS];
+    const int n = source_read_inputs(c->coding, list);
+    for (int k = 0; k < n; k++) rows[k] = wick_flatten(in[k], 1);
+    return n > 1 ? wick_concat(n, rows, 1) : n ? rows[0] : in[0];
+}
+
 /* Pixels from 0 to 1 [N, ...] -> predictions: what the training did to pixels is part of the model. */
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     classifier *c = user;
-    wick_tensor *x = in[0];
+    wick_tensor *x = in_a_row(c, in);
     const double deviation = c->deviation > 0 ? c->deviation : 1;
     if (wick_tensor_dtype(x) != WICK_F32) x = wick_cast(x, WICK_F32); /* numbers of tokens */
     if (c->mean != 0) x = wick_sub(x, wick_constant(ctx, WICK_F32, c->mean));
@@ -87,8 +96,15 @@ static int describe_samples(const classifier *c, char **doc) {
                   "letters; s and how it is written (a letter for each run: X capitals, XX two or more at "
                   "the begin, x small letters, d digits, . others; 6 at most); p and its first, e and its "
                   "last 3 characters"
-            : strstr(c->coding, "\"text\" bytes") == c->coding
-                ? "bytes, b being b + 2"
+            : strstr(c->coding, "\"text\" bytes") == c->coding ? "bytes, b being b + 2"
+            : strstr(c->coding, "\"text\" characters") == c->coding
+                ? "characters of UTF-8, a run of blanks being one, U+2581"
+            : strstr(c->coding, "\"text\" subwords") == c->coding
+                ? "parts of words: runs of letters and digits (bytes above 127 are letters; pieces of at most 59 "
+                  "bytes) "
+                  "and other characters by themselves, in small ASCII letters, U+2581 in front; taken apart into "
+                  "characters, of which the two neighbours that make the first token of the list become one, the left "
+                  "ones of equals, until none do"
                 : "runs of letters and digits (bytes above 127 are letters) and other characters by "
                   "themselves, in small ASCII letters";
         const int written =
@@ -101,6 +117,13 @@ static int describe_samples(const classifier *c, char **doc) {
         return log_fail(CLI_FAILED, "out of memory");
     }
     const char *coded = c->coding ? ". Coded as:\n" : "";
+    source_input list[SOURCE_MOST_INPUTS];
+    if (source_read_inputs(c->coding, list)) {
+        if (asprintf(doc, "inputs as they were learned from; %s: %s", c->task->output, c->task->doc) >= 0)
+            return CLI_OK;
+        *doc = NULL;
+        return log_fail(CLI_FAILED, "out of memory");
+    }
     const int n = asprintf(doc, "image: a sample as it was learned from; %s: %s%s%s", c->task->output, c->task->doc,
                            coded, c->coding ? c->coding : "");
     if (n >= 0) return CLI_OK;
@@ -109,8 +132,11 @@ static int describe_samples(const classifier *c, char **doc) {
 }
 
 int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, const char *weights, const char *path) {
-    static const wick_onnx_symbol batch = {"N", 0, 0};
-    wick_spec specs[2];
+    wick_onnx_symbol batch[SOURCE_MOST_INPUTS]; /* the first extent of each input */
+    wick_spec specs[SOURCE_MOST_INPUTS];
+    source_input inputs[SOURCE_MOST_INPUTS];
+    const int n = source_read_inputs(c->coding, inputs);
+    for (int k = 0; k < SOURCE_MOST_INPUTS; k++) batch[k] = (wick_onnx_symbol){"N", k, 0};
     char *doc = NULL;
     const char *names[MOST_HEADS] = {c->task->output, "reconstruction"};
     int code = describe_samples(c, &doc), outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
@@ -118,8 +144,8 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
     if (code == CLI_OK) {
         const wick_onnx_save_options options = {.opset = (int)opset,
                                                 .outputs = names,
-                                                .n_symbols = 1,
-                                                .symbols = &batch,
+                                                .n_symbols = n ? n : 1,
+                                                .symbols = batch,
                                                 .weights = weights,
                                                 .graph = c->onnx ? "network" : c->arch,
                                                 .prepare = prepare,
@@ -127,7 +153,11 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
         classifier_specs(c, 1, specs);
         specs[0].name = "image";
         if (source_is_text_coding(c->coding)) specs[0].name = "tokens", specs[0].dtype = WICK_I64;
-        code = wrote(c->ctx, wick_onnx_save(model, record, c, 1, specs, outputs, path, &options));
+        for (int k = 0; k < n; k++) {
+            specs[k] = (wick_spec){inputs[k].name, WICK_F32, inputs[k].rank + 1, {1}};
+            for (int d = 0; d < inputs[k].rank; d++) specs[k].dims[d + 1] = inputs[k].dims[d];
+        }
+        code = wrote(c->ctx, wick_onnx_save(model, record, c, n ? n : 1, specs, outputs, path, &options));
     }
     free(doc);
     return code;

@@ -125,6 +125,14 @@ static void tell_samples(const planned *p) {
         talk("image: the %lld numbers that rows of the table are coded as", (long long)c->pixels);
 }
 
+static const char *compiler_for(const char *isa) {
+    return strcmp(isa, "cortex-m") == 0 ? "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard "
+                                          "-mfpu=fpv4-sp-d16 -O2"
+           : strcmp(isa, "avx2") == 0   ? "cc -O3 -mavx2 -mfma"
+           : strcmp(isa, "avx512") == 0 ? "cc -O3 -mavx512f -mfma"
+                                        : "cc -O2";
+}
+
 int cmd_compile(cli_options *o) {
     const char *stray = without_train(o);
     if (!*o->out) return log_fail(CLI_USAGE, "needs --out DIR");
@@ -134,8 +142,7 @@ int cmd_compile(cli_options *o) {
     if (below) return log_fail(CLI_USAGE, "--%s %g is below 0", below, value);
     if (o->loss && options_given(o, "label-smoothing"))
         return log_fail(CLI_USAGE, "--label-smoothing is for cross-entropy, and not for --loss mse");
-    if (strcmp(o->isa, "plain") != 0 && !options_given(o, "cc"))
-        o->cc = strcmp(o->isa, "avx2") == 0 ? "cc -O3 -mavx2 -mfma" : "cc -O3 -mavx512f -mfma";
+    if (!options_given(o, "cc")) o->cc = compiler_for(o->isa);
     param_groups groups;
     char error[160];
     if (o->train && !groups_read(&groups, o->group, o->freeze, 1, error, sizeof error))

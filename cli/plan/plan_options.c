@@ -159,7 +159,7 @@ const option_row cmd_compile_options[] = {
     HEADING("C"),
     {"name", "NAME", TEXT, "model", AT(name), 0, 0, "of the files, and the prefix of what they declare: NAME_run"},
     {"weights", "array|file", WORD, "array", AT(weights), 0, 0, "as arrays in NAME.c, or as NAME.bin, which NAME_run is given"},
-    {"isa", "plain|avx2|avx512", WORD, "plain", AT(isa), 0, 0, "C11 for any machine; or with vector types of gcc and clang, and the bits of that tier: this CPU must have it"},
+    {"isa", "plain|cortex-m|avx2|avx512", WORD, "plain", AT(isa), 0, 0, "C11 for any machine; that with 8-bit integers by SMLAD and rounded by integers alone, for Cortex-M4 and later; or with vector types of gcc and clang, and the bits of that tier: this CPU must have it"},
     {"lanes", "N", INTEGER, "8", AT(lanes), 1, 64, "sums that loops carry at once: more suit CPUs with vectors (32), fewer those with few registers; the bits are the same"},
     {"cc", "COMMAND", TEXT, "cc -O2", AT(cc), 0, 0, "the compiler that tells how large the code is: \"arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os\""},
     HEADING("Output"),

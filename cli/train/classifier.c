@@ -681,10 +681,11 @@ wick_tensor *classifier_state(classifier *c, classifier_states which) {
                                                          "target.deviation"};
     const int64_t n = which < STATE_TARGET_MEAN ? c->pixels : c->classes;
     const bool deviation = which == STATE_DEVIATION || which == STATE_TARGET_DEVIATION;
-    wick_tensor *x = wick_model_state(c->model, names[which], WICK_ROLE_BUFFER, WICK_F32, 1, &n,
+    wick_model *model = c->kept ? c->kept : c->model;
+    wick_tensor *x = wick_model_state(model, names[which], WICK_ROLE_BUFFER, WICK_F32, 1, &n,
                                       wick_init_constant(deviation ? 1 : 0));
     /* so that no mean of weights is taken of it; it changes no bit where it is frozen already */
-    if (wick_tensor_error(x, NULL) == WICK_OK && wick_model_freeze(c->model, names[which], true) != WICK_OK)
+    if (wick_tensor_error(x, NULL) == WICK_OK && wick_model_freeze(model, names[which], true) != WICK_OK)
         wick_context_clear_error(c->ctx);
     return x;
 }

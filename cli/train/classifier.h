@@ -17,6 +17,7 @@
 typedef struct classifier {
     wick_context *ctx;
     wick_model *model;
+    wick_model *kept; /* has what classifier_state gives, where another model is trained; NULL: model */
     char *arch; /* as wick_zoo_find reads it, or "onnx:FILE" or "onnx:FILE,head" (with another head than the file's),
                    FILE beside the checkpoint */
     wick_onnx *onnx; /* that file, which then has the model; or NULL */

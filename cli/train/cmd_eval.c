@@ -379,10 +379,11 @@ int cmd_eval(cli_options *o) {
              "fewer",
              (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data, (long long)c.limit);
     profiling profile = {0};
-    if (shared_follows(group)) o->profiles.n = 0;
+    if (shared_follows(group)) profiling_follow(o);
     if (code == CLI_OK) code = shared_agree(group, o, &c, dataset);
-    if (code == CLI_OK) code = profiling_begin(&profile, o, ctx);
+    if (code == CLI_OK) code = profiling_begin_shared(&profile, o, ctx, group);
     if (code == CLI_OK) code = (c.task->kind == TASK_CLASSIFY ? measure : measure_task)(o, &c, dataset, group);
+    if (code != CLI_OK) wick_group_close(&group); /* the others hear it now, and not when the profile is written */
     code = profiling_end(&profile, code);
     classifier_free(&c);
     wick_dataset_free(&dataset);

@@ -1,4 +1,4 @@
-/* wick prune: a trained classifier with fewer channels, or with most weights 0, as ONNX, and what that costs in
+/* wick prune: a trained model with fewer channels, or with most weights 0, as ONNX, and what that costs in
  * accuracy on images that it was not made by. */
 #include "../options.h"
 #include "../term/log.h"
@@ -109,9 +109,9 @@ static int cut(pruning *w) {
 
 /* The share of zeros grows over the first three quarters of the steps, s (1 - (1 - t / T)^3), and stays then (Zhu and
  * Gupta 2017). */
-static wick_status stepped(void *owner, int64_t step, int64_t steps) {
+static wick_status stepped(void *owner, int64_t number, int64_t steps) {
     const pruning *w = owner;
-    const double end = 0.75 * (double)steps, left = step < end ? 1 - (double)step / end : 0;
+    const double end = 0.75 * (double)steps, left = number < end ? 1 - (double)number / end : 0;
     return sparsify(w, w->g.o->sparsity * (1 - left * left * left));
 }
 static wick_status finish(void *owner) {
@@ -135,10 +135,6 @@ static int train(pruning *w) {
 
 static void report_text(const pruning *w) {
     const gate *g = &w->g;
-    int64_t lost, won;
-    double bound;
-    gate_flips(g, &lost, &won);
-    const double drop = gate_drop(g, &bound), n = (double)g->before.n;
     printf("%-32s %4s  %9s  %9s\n", "layer", "axis", "channels", "left");
     for (int i = 0; i < wick_pruner_layers(w->p); i++) {
         const wick_pruner_layer l = wick_pruner_layer_at(w->p, i);
@@ -146,11 +142,7 @@ static void report_text(const pruning *w) {
         if (l.stays) log_print("  stays: %s", l.stays);
         printf("\n");
     }
-    printf("\naccuracy  %.2f %% before, %.2f %% pruned, of %lld %s\n", 100 * (double)g->before.correct / n,
-           100 * (double)g->after.correct / n, (long long)g->before.n, gate_judged(g));
-    printf("drop      %.2f points, below %.2f with 95 %%: %lld images lost, %lld won\n", drop, bound, (long long)lost,
-           (long long)won);
-    printf("loss      %.4f, %.4f\n", g->before.loss, g->after.loss);
+    gate_print(g, "before", "pruned");
     printf("weights   %lld, %lld, %.1f %% of those of products are 0\n", (long long)w->numbers[0],
            (long long)w->numbers[1], 100 * wick_pruner_sparsity(w->p));
     printf("products  %.4g, %.4g million multiply-adds an image: %.3f of them\n", w->macs[0] / 1e6, w->macs[1] / 1e6,
@@ -163,25 +155,9 @@ static void report_text(const pruning *w) {
 
 static void report_json(const pruning *w) {
     const gate *g = &w->g;
-    int64_t lost, won;
-    double bound;
-    gate_flips(g, &lost, &won);
-    const double drop = gate_drop(g, &bound), n = (double)g->before.n;
     json j = log_json_open();
     json_bool(&j, "ok", true);
-    json_bool(&j, "within", gate_is_good(g));
-    json_text(&j, "model", g->o->model);
-    json_text(&j, "out", g->o->out);
-    json_integer(&j, "observed", wick_dataset_count(g->observed));
-    json_integer(&j, "judged", g->before.n);
-    json_real(&j, "accuracy_before", (double)g->before.correct / n, 9);
-    json_real(&j, "accuracy_pruned", (double)g->after.correct / n, 9);
-    json_real(&j, "loss_before", g->before.loss, 9);
-    json_real(&j, "loss_pruned", g->after.loss, 9);
-    json_real(&j, "drop_points", drop, 9);
-    json_real(&j, "drop_bound_points", bound, 9);
-    json_integer(&j, "lost", lost);
-    json_integer(&j, "won", won);
+    gate_json(g, &j, "before", "pruned");
     json_integer(&j, "weights_before", w->numbers[0]);
     json_integer(&j, "weights_pruned", w->numbers[1]);
     json_real(&j, "sparsity", wick_pruner_sparsity(w->p), 9);
@@ -215,6 +191,7 @@ int cmd_prune(cli_options *o) {
     enum { TAYLOR = 3 }; /* of --importance */
     g->needs_logits = o->epochs > 0 || o->importance == TAYLOR;
     code = gate_open(g, "wick prune", "pruned");
+    if (code == CLI_OK && o->importance == TAYLOR) code = task_check_classes(&g->c, "--importance taylor");
     if (code == CLI_OK) code = cut(&w);
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     if (code == CLI_OK) code = gate_judge(g, false, &g->before);

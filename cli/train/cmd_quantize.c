@@ -1,5 +1,5 @@
-/* wick quantize: a trained classifier in 8 bits, as ONNX, with what that costs in accuracy on images that the ranges
- * were not taken from. */
+/* wick quantize: a trained model in 8 bits, as ONNX, with what that costs by what its task is judged by, on samples
+ * that the ranges were not taken from. */
 #include "../options.h"
 #include "../term/log.h"
 #include "evaluate.h"
@@ -18,15 +18,17 @@ typedef struct quantizing {
     gate g;
     wick_dataset *few; /* of those observed, for sensitivity */
     wick_quantizer *q;
+    char made[32];       /* "in int8" */
     int n_kept;          /* by sensitivity */
-    double *sensitivity; /* by layer: mean square of what it changes in the logits; NULL: not measured */
+    double *sensitivity; /* by layer: mean square of what it changes in the outputs; NULL: not measured */
 } quantizing;
 
 /* Activations stay in floats. */
 static bool weights_alone(const cli_options *o) { return o->block || o->weights_only; }
 static const char *kind_of(const cli_options *o) {
     if (o->weights_only) return o->weights_only == WICK_WEIGHTS_F8 ? "f8" : "int8";
-    return o->block ? "int4" : "int8";
+    static const char *const bits[] = {"w2", "w3", "w4", "w5", "w6", "w7", "int8"};
+    return o->block ? "int4" : bits[o->weight_bits - 2];
 }
 
 static int failed(const quantizing *w, wick_status status, int blame) { return gate_failed(&w->g, status, blame); }
@@ -58,6 +60,10 @@ static int make_quantizer(quantizing *w) {
                                             .per_tensor = o->per_tensor,
                                             .reduce_range = o->reduce_range,
                                             .correct_bias = o->correct_bias,
+                                            .weight_bits = weights_alone(o) ? 0 : (int)o->weight_bits,
+                                            .wide = !*o->wide_layers                       ? NULL
+                                                    : strcmp(o->wide_layers, "none") == 0 ? ""
+                                                                                          : o->wide_layers,
                                             .keep = o->keep[0] ? o->keep : NULL};
     for (int64_t i = 0; i < few; i++) first[i] = i;
     wick_status status = wick_dataset_subset(w->g.ctx, w->g.observed, few, first, &w->few);
@@ -88,30 +94,46 @@ static int train(quantizing *w) {
                                               .finish = finish,
                                               .owner = w->q,
                                               .lr = 1e-4,
-                                              .kind = "in int8"});
+                                              .kind = w->made});
 }
 
 /* ---- layers that stay in floats ---------------------------------------------------------------------------------- */
 
-typedef struct logits {
+/* What a network gives for the few, batch behind batch. */
+typedef struct outputs {
+    wick_workspace *workspace;
     float *x;
-    int64_t n;
-} logits;
-static void note_logits(const evaluator *e, int64_t first, int64_t n, void *user) {
-    const logits *l = user;
-    memcpy(l->x + first * e->c->classes, e->logits, (size_t)(n * e->c->classes) * sizeof *l->x);
+    int64_t n, room, each; /* numbers there are, and of a batch */
+} outputs;
+static wick_status note_outputs(void *user, const void *const *in, const int64_t *labels) {
+    (void)labels;
+    outputs *l = user;
+    if (l->room - l->n < l->each) return WICK_OK;
+    const wick_status status = wick_run(l->workspace, in, (void *[]){l->x + l->n});
+    l->n += l->each;
+    return status;
 }
-static int logits_of(quantizing *w, bool integers, logits *l) {
-    evaluator e;
-    evaluation result;
-    w->g.c.instead = integers ? w->g.made : NULL;
-    w->g.c.instead_user = w->g.made_user;
-    int code = evaluator_new(&e, &w->g.c, w->few);
-    e.look = note_logits;
-    e.user = l;
-    if (code == CLI_OK) code = evaluator_run(&e, &result);
-    evaluator_free(&e);
-    w->g.c.instead = NULL;
+static int outputs_of(quantizing *w, bool integers, outputs *l) {
+    const int64_t count = wick_dataset_count(w->few), batch = count < BATCH ? count : BATCH;
+    const wick_spec spec = classifier_network_spec(&w->g.c, batch);
+    wick_plan *plan = NULL;
+    wick_status status = classifier_prepare(&w->g.c, batch);
+    if (status == WICK_OK)
+        status = wick_compile(w->g.ctx, integers ? w->g.made : gate_record_network, integers ? w->g.made_user : &w->g.c,
+                              1, &spec, 1, NULL, &plan);
+    if (status == WICK_OK) status = wick_workspace_new(plan, &l->workspace);
+    if (status == WICK_OK && !l->x) {
+        const wick_spec gives = wick_plan_output(plan, 0);
+        l->each = (int64_t)(wick_spec_bytes(&gives) / sizeof(float));
+        l->room = count / batch * l->each;
+        if (!(l->x = step_buffer(l->room, sizeof *l->x)))
+            status = wick_context_fail(w->g.ctx, WICK_ERR_NOMEM, "out of memory");
+    }
+    l->n = 0;
+    const int code =
+        status == WICK_OK ? gate_show_set(&w->g, w->few, batch, note_outputs, l) : failed(w, status, CLI_FAILED);
+    wick_workspace_free(&l->workspace);
+    wick_plan_free(&plan);
     return code;
 }
 
@@ -122,25 +144,23 @@ static int keep(quantizing *w, const bool *kept) {
     return status == WICK_OK ? CLI_OK : failed(w, status, CLI_BAD_FILE);
 }
 
-/* How much each layer alone changes the logits. */
+/* How much each layer alone changes what the network gives. */
 static int measure_sensitivity(quantizing *w, const bool *fixed) {
     const int n = wick_quantizer_layers(w->q);
-    const int64_t count = wick_dataset_count(w->few) * w->g.c.classes;
-    logits floats = {step_buffer(count, sizeof(float)), count}, integers = {step_buffer(count, sizeof(float)), count};
+    outputs floats = {0}, integers = {0};
     bool *kept = step_buffer(n, sizeof *kept);
     w->sensitivity = step_buffer(n, sizeof *w->sensitivity);
-    int code = floats.x && integers.x && kept && w->sensitivity ? logits_of(w, false, &floats)
-                                                                : log_fail(CLI_FAILED, "out of memory");
+    int code = kept && w->sensitivity ? outputs_of(w, false, &floats) : log_fail(CLI_FAILED, "out of memory");
     talk("which layers it comes from: each of %d alone, on %lld images", n, (long long)wick_dataset_count(w->few));
     for (int i = 0; i < n && code == CLI_OK; i++) {
         w->sensitivity[i] = 0;
         if (fixed[i]) continue;
         for (int k = 0; k < n; k++) kept[k] = k != i;
         code = keep(w, kept);
-        if (code == CLI_OK) code = logits_of(w, true, &integers);
-        for (int64_t k = 0; k < count && code == CLI_OK; k++) {
+        if (code == CLI_OK) code = outputs_of(w, true, &integers);
+        for (int64_t k = 0; k < floats.n && code == CLI_OK; k++) {
             const double d = (double)floats.x[k] - (double)integers.x[k];
-            w->sensitivity[i] += d * d / (double)count;
+            w->sensitivity[i] += d * d / (double)floats.n;
         }
     }
     free(floats.x);
@@ -192,10 +212,6 @@ static int keep_to_bound(quantizing *w) {
 /* ---- what comes of it ------------------------------------------------------------------------------------------ */
 
 static void report_text(const quantizing *w) {
-    int64_t lost, won;
-    double bound;
-    gate_flips(&w->g, &lost, &won);
-    const double drop = gate_drop(&w->g, &bound), n = (double)w->g.before.n;
     printf("%-28s %-7s %9s  %22s  %8s%s\n", "layer", "op", "weights", "range of its input", "SQNR",
            w->sensitivity ? "  logits" : "");
     for (int i = 0; i < wick_quantizer_layers(w->q); i++) {
@@ -210,11 +226,7 @@ static void report_text(const quantizing *w) {
         if (w->sensitivity) printf("  %6.2g", sqrt(w->sensitivity[i]));
         printf("\n");
     }
-    printf("\naccuracy  %.2f %% in f32, %.2f %% in %s, of %lld %s\n", 100 * (double)w->g.before.correct / n,
-           100 * (double)w->g.after.correct / n, kind_of(w->g.o), (long long)w->g.before.n, gate_judged(&w->g));
-    printf("drop      %.2f points, below %.2f with 95 %%: %lld images lost, %lld won\n", drop, bound, (long long)lost,
-           (long long)won);
-    printf("loss      %.4f, %.4f\n", w->g.before.loss, w->g.after.loss);
+    gate_print(&w->g, "in f32", w->made);
     printf("size      %.1f KB of weights in f32, %.1f KB of file\n", (double)w->g.bytes[0] / 1e3,
            (double)w->g.bytes[1] / 1e3);
     printf("time      %.4g ms, %.4g ms an image: %.2f times as fast\n", 1e3 * w->g.seconds[0], 1e3 * w->g.seconds[1],
@@ -222,28 +234,10 @@ static void report_text(const quantizing *w) {
 }
 
 static void report_json(const quantizing *w) {
-    int64_t lost, won;
-    double bound;
-    gate_flips(&w->g, &lost, &won);
-    const double drop = gate_drop(&w->g, &bound), n = (double)w->g.before.n;
+    char name[32];
     json j = log_json_open();
     json_bool(&j, "ok", true);
-    json_bool(&j, "within", gate_is_good(&w->g));
-    json_text(&j, "model", w->g.o->model);
-    json_text(&j, "out", w->g.o->out);
-    json_integer(&j, "observed", wick_dataset_count(w->g.observed));
-    json_integer(&j, "judged", w->g.before.n);
-    json_real(&j, "accuracy_f32", (double)w->g.before.correct / n, 9);
-    char name[32];
-    snprintf(name, sizeof name, "accuracy_%s", kind_of(w->g.o));
-    json_real(&j, name, (double)w->g.after.correct / n, 9);
-    json_real(&j, "loss_f32", w->g.before.loss, 9);
-    snprintf(name, sizeof name, "loss_%s", kind_of(w->g.o));
-    json_real(&j, name, w->g.after.loss, 9);
-    json_real(&j, "drop_points", drop, 9);
-    json_real(&j, "drop_bound_points", bound, 9);
-    json_integer(&j, "lost", lost);
-    json_integer(&j, "won", won);
+    gate_json(&w->g, &j, "f32", kind_of(w->g.o));
     json_integer(&j, "weight_bytes_f32", w->g.bytes[0]);
     json_integer(&j, "file_bytes", w->g.bytes[1]);
     json_real(&j, "seconds_f32", w->g.seconds[0], 6);
@@ -270,8 +264,10 @@ static void report_json(const quantizing *w) {
 int cmd_quantize(cli_options *o) {
     quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
-    const char *of_activations[] = {"calibration",  "percentile", "epochs",    "reduce-range",
-                                    "correct-bias", "smooth",     "per-tensor"};
+    snprintf(w.made, sizeof w.made, "in %s", kind_of(o));
+    const char *of_activations[] = {"calibration", "percentile",  "epochs",      "reduce-range", "correct-bias",
+                                    "smooth",      "weight-bits", "wide-layers", "per-tensor"};
+    enum { OF_ACTIVATIONS = sizeof of_activations / sizeof *of_activations };
     if (o->learn_steps && (!o->epochs || o->per_tensor))
         return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
     for (int i = 0; i < 2; i++) {
@@ -279,13 +275,19 @@ int cmd_quantize(cli_options *o) {
         if (options_given(o, name) && (!o->block || o->weights_only))
             return log_fail(CLI_USAGE, "--%s is for 4 bits: --block without --weights-only", name);
     }
-    for (int i = 0; i < 7 && weights_alone(o); i++)
-        if (options_given(o, of_activations[i]) && (i < 6 || o->block))
+    for (int i = 0; i < OF_ACTIVATIONS && weights_alone(o); i++)
+        if (options_given(o, of_activations[i]) && (i < OF_ACTIVATIONS - 1 || o->block))
             return log_fail(CLI_USAGE, "--%s is for 8 bits%s: --%s leaves activations as they are", of_activations[i],
                             o->weights_only ? " of activations" : "", o->block ? "block" : "weights-only");
     if (!o->weights_only && o->block & (o->block - 1))
         return log_fail(CLI_USAGE, "--block %lld is no power of 2", (long long)o->block);
     if (o->weights_only && o->block == 1) return log_fail(CLI_USAGE, "--block 1 is a scale for each number");
+    if (o->weight_bits <= 6 && o->per_tensor)
+        return log_fail(CLI_USAGE, "--weight-bits %lld has a scale for each channel: leave out --per-tensor",
+                        (long long)o->weight_bits);
+    if (options_given(o, "wide-layers") && o->weight_bits == 8)
+        return log_fail(CLI_USAGE, "--wide-layers is for --weight-bits below 8");
+    if (o->weight_bits <= 4 && !weights_alone(o) && !options_given(o, "opset")) o->opset = 21; /* the first with int4 */
     if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19; /* the first with f8 */
     int code = gate_open(g, "wick quantize", "quantised");
     if (code == CLI_OK && !o->weights_only)

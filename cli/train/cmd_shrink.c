@@ -4,6 +4,7 @@
 #include "../paths.h"
 #include "../term/log.h"
 #include "gate.h"
+#include "target.h"
 
 #include "wick/compress.h"
 
@@ -40,20 +41,24 @@ typedef struct attempt {
     const way *of;
     held held;
     char why[160]; /* it couldn't be made; "": it was, and: */
-    int64_t correct, bytes, arena;
+    int64_t bytes, arena;
+    double score; /* more is better */
     double drop, bound, seconds, predicted;
-    bool front; /* no other has fewer bytes, less time and more accuracy */
+    double work, instructions; /* what predictions go by; of a target, counted: 0: seconds are what was predicted */
+    bool front;                /* no other has fewer bytes, less time and more accuracy */
 } attempt;
 
 typedef struct shrinking {
     gate g;
-    cli_options now; /* the command's, with the name of what is tried */
+    cli_options now; /* the command's, with the name of what is tried, and the limits of a preset */
     char path[4096];
     const cli_options *asked;
     const way *of;
     wick_pruner *p;
     attempt all[ATTEMPTS];
     int n, best; /* best: written, or -1 */
+    bool told;   /* what is missing to measure a target */
+    double whole; /* seconds of the whole network, when it was first measured */
 } shrinking;
 
 static int failed(const shrinking *w, wick_status status) { return gate_failed(&w->g, status, CLI_FAILED); }
@@ -74,7 +79,7 @@ static bool is_better(const cli_options *o, const attempt *a, const attempt *b) 
     const double x = excess(o, a), y = excess(o, b);
     if (x > 1 || y > 1) return x < y;
     const bool spends = o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0;
-    return spends && a->correct != b->correct ? a->correct > b->correct : a->seconds < b->seconds;
+    return spends && a->score != b->score ? a->score > b->score : a->seconds < b->seconds;
 }
 static void find_front(shrinking *w) {
     for (int i = 0; i < w->n; i++) {
@@ -82,11 +87,79 @@ static void find_front(shrinking *w) {
         a->front = !a->why[0];
         for (int k = 0; k < w->n && a->front; k++) {
             const attempt *b = &w->all[k];
-            const bool no_worse = b->bytes <= a->bytes && b->seconds <= a->seconds && b->correct >= a->correct,
-                       other = b->bytes < a->bytes || b->seconds < a->seconds || b->correct > a->correct;
+            const bool no_worse = b->bytes <= a->bytes && b->seconds <= a->seconds && b->score >= a->score,
+                       other = b->bytes < a->bytes || b->seconds < a->seconds || b->score > a->score;
             a->front = b->why[0] || !(no_worse && other);
         }
     }
+}
+
+/* ---- what it takes ----------------------------------------------------------------------------------------------- */
+
+enum { HOST, CORTEX_M4 };
+static const char *const machines[] = {"host", "cortex-m4"};
+
+/* Instructions of a Cortex-M4 for an operation, where nothing has been counted (docs/codegen.md). */
+static const double first_rates[HELD] = {3.3, 0.9, 9};
+
+/* Time by what was found of others before, whose weights are the same kind of numbers: in proportion to the last one;
+ * of instructions, which are counted, by a line through all of them (least squares). Without any, as long as the plan's
+ * model says, in proportion to what the whole network took. */
+static double predict(const shrinking *w, const attempt *a) {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0, last = 0;
+    for (int i = 0; i < w->n; i++) {
+        const attempt *b = &w->all[i];
+        if (b == a || b->why[0] || b->held != a->held || (b->of->sparsity > 0) != (a->of->sparsity > 0)) continue;
+        n++, x += b->work, y += b->seconds, xx += b->work * b->work, xy += b->work * b->seconds;
+        last = b->seconds / b->work;
+    }
+    const double spread = n * xx - x * x, slope = spread > 0 ? (n * xy - x * y) / spread : 0,
+                 on_line = slope > 0 ? y / n + slope * (a->work - x / n) : 0;
+    if (w->now.machine != HOST && n > 1 && on_line > 0) return on_line;
+    if (n > 0) return a->work * last;
+    if (w->now.machine == CORTEX_M4) return a->work * first_rates[a->held] * 1e-6 / w->now.mhz;
+    return a->work * w->whole / w->g.predicted[0];
+}
+
+/* Bytes, memory and time of what was written to w->path. */
+static int weigh(shrinking *w, attempt *a) {
+    const gate *g = &w->g;
+    target_costs costs;
+    a->bytes = g->bytes[1];
+    /* Both ran in turn: what else the machine does has slowed down the whole network alike. */
+    if (!w->whole) w->whole = g->seconds[0];
+    a->seconds = g->seconds[1] / g->seconds[0] * w->whole;
+    a->arena = g->arena[1];
+    a->work = w->now.machine == HOST ? g->predicted[1] : g->flops[1];
+    a->predicted = predict(w, a);
+    if (w->now.machine == HOST) return CLI_OK;
+    if (!target_cortex_m4(w->path, &costs)) return log_fail(CLI_FAILED, "no folder for the C could be made");
+    snprintf(a->why, sizeof a->why, "%s", costs.why);
+    if (costs.lacks && !w->told && !a->why[0])
+        talk("time is predicted%s: there is no %s here", costs.flash ? "" : ", and code isn't counted", costs.lacks);
+    w->told |= costs.lacks != NULL;
+    a->bytes = costs.flash;
+    a->arena = costs.ram;
+    a->instructions = costs.instructions;
+    a->seconds = costs.instructions > 0 ? costs.instructions * 1e-6 / w->now.mhz : a->predicted;
+    return CLI_OK;
+}
+
+/* The median of how far predictions were from what was measured, as a share of it; NaN: none was. */
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+static double prediction_error(const shrinking *w) {
+    double off[ATTEMPTS];
+    int n = 0;
+    for (int i = 0; i < w->n; i++) {
+        const attempt *a = &w->all[i];
+        if (!a->why[0] && (w->now.machine == HOST || a->instructions > 0))
+            off[n++] = fabs(a->predicted / a->seconds - 1);
+    }
+    qsort(off, (size_t)n, sizeof *off, by_value);
+    return n ? off[n / 2] : (double)NAN;
 }
 
 /* ---- trying ------------------------------------------------------------------------------------------------------ */
@@ -111,15 +184,13 @@ static int measure(shrinking *w, held how) {
     int code = gate_write(g);
     if (code == CLI_OK) code = gate_time(g);
     if (code != CLI_OK) return code;
-    a->correct = g->after.correct;
+    a->score = gate_metric_of(g).lower ? -g->after.score : g->after.score;
     a->drop = gate_drop(g, &a->bound);
-    a->bytes = g->bytes[1];
-    a->seconds = g->seconds[1];
-    a->arena = g->arena[1];
-    a->predicted = g->predicted[1];
+    code = weigh(w, a);
+    if (code != CLI_OK || a->why[0]) return code;
     talk("%s, %s: %.1f KB, %.4g us, %.2f points lost, below %.2f", a->of->name, held_names[how], (double)a->bytes / 1e3,
          1e6 * a->seconds, a->drop, a->bound);
-    if (w->best >= 0 && !is_better(w->asked, a, &w->all[w->best])) return CLI_OK;
+    if (w->best >= 0 && !is_better(&w->now, a, &w->all[w->best])) return CLI_OK;
     w->best = w->n - 1;
     if (rename(w->path, w->asked->out) == 0) return CLI_OK;
     return log_fail(CLI_FAILED, "%s: %s", w->asked->out, strerror(errno));
@@ -142,9 +213,9 @@ static int64_t batch_of(const shrinking *w) {
 static wick_status sparsify(const shrinking *w, double share) {
     return share > 0 ? wick_pruner_sparsify(w->p, share, 0, 0) : WICK_OK;
 }
-static wick_status stepped(void *owner, int64_t step, int64_t steps) {
+static wick_status stepped(void *owner, int64_t number, int64_t steps) {
     const shrinking *w = owner;
-    const double end = 0.75 * (double)steps, left = step < end ? 1 - (double)step / end : 0;
+    const double end = 0.75 * (double)steps, left = number < end ? 1 - (double)number / end : 0;
     return sparsify(w, w->of->sparsity * (1 - left * left * left));
 }
 static wick_status finish(void *owner) {
@@ -223,9 +294,11 @@ static int try_way(shrinking *w) {
 /* ---- what comes of it -------------------------------------------------------------------------------------------- */
 
 static void report_text(const shrinking *w) {
-    const double n = (double)w->g.before.n;
-    printf("%-22s %-5s %9s %10s %9s %9s  %8s  %16s\n", "network", "in", "KB", "predicted", "us", "RAM KB", "accuracy",
-           "points lost");
+    const gate_metric m = gate_metric_of(&w->g);
+    char score[32], lost[48];
+    snprintf(lost, sizeof lost, "%s lost", gate_unit(&w->g));
+    printf("%-22s %-5s %9s %10s %9s %9s  %8s  %16s\n", "network", "in", "KB", "predicted", "us", "RAM KB", m.title,
+           lost);
     for (int i = 0; i < w->n; i++) {
         const attempt *a = &w->all[i];
         if (a->why[0]) {
@@ -233,23 +306,31 @@ static void report_text(const shrinking *w) {
             printf("\n");
             continue;
         }
-        printf("%-22s %-5s %9.1f %10.4g %9.4g %9.1f  %6.2f %%  %6.2f, below %5.2f%s%s\n", a->of->name,
-               held_names[a->held], (double)a->bytes / 1e3, 1e6 * a->predicted, 1e6 * a->seconds,
-               (double)a->arena / 1e3, 100 * (double)a->correct / n, a->drop, a->bound, a->front ? "  front" : "",
-               i == w->best ? ", written" : "");
+        gate_score_text(&w->g, m.lower ? -a->score : a->score, score);
+        snprintf(lost, sizeof lost, m.percent ? "%6.2f, below %5.2f" : "%6.3g, below %5.3g", a->drop, a->bound);
+        printf("%-22s %-5s %9.1f %10.4g %9.4g %9.1f  %8s  %s%s%s\n", a->of->name, held_names[a->held],
+               (double)a->bytes / 1e3, 1e6 * a->predicted, 1e6 * a->seconds, (double)a->arena / 1e3, score, lost,
+               a->front ? "  front" : "", i == w->best ? ", written" : "");
     }
-    printf("\nbefore: %.2f %% of %lld %s\n", 100 * (double)w->g.before.correct / n, (long long)w->g.before.n,
-           gate_judged(&w->g));
+    const double off = prediction_error(w);
+    if (off == off) printf("\ntime: what was predicted is %.0f %% off in the median\n", 100 * off);
+    gate_score_text(&w->g, w->g.before.score, score);
+    printf("\nbefore: %s of %lld %s\n", score, (long long)w->g.before.n, gate_judged(&w->g));
 }
 static void report_json(const shrinking *w, bool within) {
-    const double n = (double)w->g.before.n;
+    const gate_metric m = gate_metric_of(&w->g);
+    char before[64];
+    snprintf(before, sizeof before, "%s_before", m.key);
     json j = log_json_open();
     json_bool(&j, "ok", true);
     json_bool(&j, "within", within);
     json_text(&j, "model", w->asked->model);
     json_text(&j, "out", w->asked->out);
     json_integer(&j, "judged", w->g.before.n);
-    json_real(&j, "accuracy_before", (double)w->g.before.correct / n, 9);
+    json_text(&j, "metric", m.key);
+    json_real(&j, before, w->g.before.score, 9);
+    json_text(&j, "target", machines[w->now.machine]);
+    json_real(&j, "prediction_error", prediction_error(w), 6);
     json_open(&j, "attempts", '[');
     for (int i = 0; i < w->n; i++) {
         const attempt *a = &w->all[i];
@@ -263,9 +344,10 @@ static void report_json(const shrinking *w, bool within) {
             json_integer(&j, "arena_bytes", a->arena);
             json_real(&j, "predicted_seconds", a->predicted, 6);
             json_real(&j, "seconds", a->seconds, 6);
-            json_real(&j, "accuracy", (double)a->correct / n, 9);
-            json_real(&j, "drop_points", a->drop, 9);
-            json_real(&j, "drop_bound_points", a->bound, 9);
+            if (w->now.machine != HOST) json_real(&j, "instructions", a->instructions, 12);
+            json_real(&j, m.key, m.lower ? -a->score : a->score, 9);
+            json_real(&j, m.percent ? "drop_points" : "drop", a->drop, 9);
+            json_real(&j, m.percent ? "drop_bound_points" : "drop_bound", a->bound, 9);
             json_bool(&j, "front", a->front);
             json_bool(&j, "written", i == w->best);
         }
@@ -275,11 +357,27 @@ static void report_json(const shrinking *w, bool within) {
     log_json_close(&j);
 }
 
+/* The preset's limits of memory and time, where none are given; that of accuracy follows when it is known. */
+enum { PRESET_NONE, PRESET_MOBILE };
+static void take_preset(shrinking *w) {
+    if (w->now.preset != PRESET_MOBILE) return;
+    if (!options_given(w->asked, "max-ram")) w->now.max_ram = 512e3;
+    if (!options_given(w->asked, "max-us")) w->now.max_us = 50e3;
+}
+static void take_preset_drop(shrinking *w) {
+    if (w->now.preset != PRESET_MOBILE || options_given(w->asked, "max-drop")) return;
+    const gate_metric m = gate_metric_of(&w->g);
+    w->now.max_drop = (m.percent ? 5 : 0.05) * fabs(w->g.before.score);
+    talk("95 %% of the %s: at most %.3g%s may be lost", m.title, w->now.max_drop, m.percent ? " points" : "");
+}
+
 int cmd_shrink(cli_options *o) {
     shrinking w = {.asked = o, .now = *o, .best = -1};
     gate *g = &w.g;
-    if (!(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0))
-        return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram or --max-drop");
+    take_preset(&w);
+    if (options_given(o, "mhz") && o->machine == HOST) return log_fail(CLI_USAGE, "--mhz is for --target cortex-m4");
+    if (!o->preset && !(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0))
+        return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram, --max-drop or --preset");
     /* Whoever has a file of that name keeps it. */
     const int length = snprintf(w.path, sizeof w.path, "%s.try-%ld.onnx", o->out, (long)getpid());
     if (path_exists(w.path)) return log_fail(CLI_BAD_FILE, "%s is in the way", w.path);
@@ -291,13 +389,14 @@ int cmd_shrink(cli_options *o) {
     g->o = &w.now;
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     if (code == CLI_OK) code = gate_judge(g, false, &g->before);
+    if (code == CLI_OK) take_preset_drop(&w);
     for (int i = 0; i < WAYS && code == CLI_OK; i++) {
         w.of = &ways[i];
         code = try_way(&w);
     }
     if (length > 0) (void)unlink(w.path); /* what was tried last and is no better */
     find_front(&w);
-    const bool within = w.best >= 0 && excess(o, &w.all[w.best]) <= 1;
+    const bool within = w.best >= 0 && excess(&w.now, &w.all[w.best]) <= 1;
     if (code == CLI_OK) {
         if (o->json)
             report_json(&w, within);

@@ -84,9 +84,17 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
-    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group, o->margin};
-    if (code == CLI_OK)
-        code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
+    const bool fast = o->sum_mode > 0; /* its bits depend on shares */
+    const trainer_loss loss = {.smoothing = o->label_smoothing,
+                               .noise = o->noise,
+                               .class_weights = t->class_weights,
+                               .leaves = o->leaves,
+                               .group = t->group,
+                               .margin = o->margin,
+                               .fast = fast,
+                               .wire = (wick_wire_type)o->wire,
+                               .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->shares};
+    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
@@ -132,6 +140,7 @@ static int checkpoint(training *t) {
 
 static void log_step(training *t, int64_t n, const trainer_result *result) {
     const run_state *state = &t->r.state;
+    const leaf_shares *b = &t->t.leaves.shares;
     if (ranks_follows(t)) return;
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch + 1);
@@ -140,7 +149,20 @@ static void log_step(training *t, int64_t n, const trainer_result *result) {
     json_real(&j, "lr", wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale, 9);
     json_integer(&j, "samples", n);
     json_real(&j, "seconds", state->seconds, 6);
+    if (b->moved) leaf_shares_json(b, &j);
     steplog_end(&t->log, &j);
+}
+
+/* That leaves move, and which rank is slow. */
+static void tell_shares(training *t) {
+    const leaf_shares *b = &t->t.leaves.shares;
+    char shares[400];
+    if (ranks_follows(t) || !b->moved || b->kind == SHARES_SHUFFLED) return;
+    leaf_shares_text(b, shares, sizeof shares);
+    progress_clear(&t->p);
+    talk("step %lld: %d lea%s: ranks have %s now; one takes %.3g ms on rank %d, %.3g ms on rank %d",
+         (long long)t->r.state.step, b->now.moved, b->now.moved == 1 ? "f moves" : "ves move", shares,
+         1e3 * b->now.seconds[b->now.slowest], b->now.slowest, 1e3 * b->now.seconds[b->now.fastest], b->now.fastest);
 }
 
 static void log_epoch(training *t) {
@@ -152,9 +174,9 @@ static void log_epoch(training *t) {
     if (training_chooser(t)) {
         json_real(&j, t->by_test ? "test_loss" : "valid_loss", state->valid_loss, 9);
         json_real(&j,
-                  !t->by_test     ? "valid_score"
+                  !t->by_test              ? "valid_score"
                   : training_of_classes(t) ? "test_accuracy"
-                                  : "test_score",
+                                           : "test_score",
                   state->valid_score, 9);
     }
     steplog_end(&t->log, &j);
@@ -209,6 +231,7 @@ static int one_step(training *t, int64_t n, double start) {
     state->correct += result.correct;
     state->seen += n;
     log_step(t, n, &result);
+    tell_shares(t);
     const double rate = wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale;
     const int shown = curves_step(&t->curves, state->step, n, (double)result.loss,
                                   training_of_classes(t) ? (double)result.correct / (double)n : (double)NAN, rate);
@@ -325,7 +348,8 @@ static int end_epoch(training *t) {
     code = trainer_note_loss(&t->t, loss);
     if (code != CLI_OK) return code;
     const bool best = judge(t, loss, score);
-    if (ranks_follows(t)) return CLI_OK;
+    code = ranks_agree_still(t);
+    if (code != CLI_OK || ranks_follows(t)) return code;
     if (best) code = run_save_best(&t->r);
     if (code != CLI_OK) return code;
     log_epoch(t);
@@ -447,7 +471,7 @@ static int train(training *t) {
     if (code == CLI_OK && resuming) code = find(t);
     if (code == CLI_OK && resuming && training_at_end(t)) return training_nothing_left(t);
     if (code == CLI_OK) code = ranks_check(t);
-    if (code == CLI_OK) code = profiling_begin(&t->profile, o, t->ctx);
+    if (code == CLI_OK) code = profiling_begin_shared(&t->profile, o, t->ctx, t->group);
     if (code == CLI_OK) code = build(t);
     if (code == CLI_OK && o->dry_run) return ranks_follows(t) ? CLI_OK : training_tell_plan(t);
     if (code == CLI_OK && resuming) code = go_on(t);
@@ -478,7 +502,9 @@ static int train(training *t) {
 
 int cmd_train(cli_options *o) {
     training t = {.o = o, .c.task = &task_classify};
-    int code = profiling_end(&t.profile, train(&t));
+    int code = train(&t);
+    if (code != CLI_OK) wick_group_close(&t.group); /* the others hear it now, and not when the profile is written */
+    code = profiling_end(&t.profile, code);
     code = curves_close(&t.curves, code);
     steplog_close(&t.log);
     evaluator_free(&t.e);

@@ -89,6 +89,12 @@ static int make_counts(evaluator *e) {
     return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
+static wick_status load(evaluator *e) {
+    wick_loader_options loading = {.batch = e->batch, .transform = e->transform};
+    if (!e->c->floats) loading.mean = e->c->mean, loading.deviation = e->c->deviation;
+    return wick_loader_new(e->c->ctx, e->dataset, &loading, &e->loader);
+}
+
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     int64_t count = wick_dataset_count(dataset);
     classifier_size_boxes(c, dataset);
@@ -104,12 +110,17 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     int code = of_classes(e) || c->task->count ? make_counts(e) : make_room(e, count);
     if (code == CLI_OK) code = classifier_transform(c, dataset, &e->transform);
     if (code != CLI_OK) return code;
-    wick_loader_options loading = {.batch = e->batch, .transform = e->transform};
-    if (!c->floats) loading.mean = c->mean, loading.deviation = c->deviation;
-    wick_status status = wick_loader_new(c->ctx, dataset, &loading, &e->loader);
+    wick_status status = load(e);
     if (status == WICK_OK) status = compile(e, &e->full, e->batch);
     if (status == WICK_OK && e->tail) status = compile(e, &e->rest, e->tail);
     return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
+}
+
+int evaluator_turn(evaluator *e, const wick_dataset *dataset) {
+    wick_loader_free(&e->loader);
+    e->dataset = dataset;
+    const wick_status status = load(e);
+    return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(e->c->ctx, status));
 }
 
 /* Of the batch whose predictions were put at e->count. */

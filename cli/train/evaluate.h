@@ -81,6 +81,8 @@ void evaluation_add(evaluation *r, const char *key, const char *title, double va
 /* Exit codes; what went wrong has been said. The data set must outlive the evaluator. */
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset);
 int evaluator_run(evaluator *e, evaluation *result);
+/* From now on on another one, of as many samples and the same fields. */
+int evaluator_turn(evaluator *e, const wick_dataset *dataset);
 void evaluator_free(evaluator *e);
 void evaluator_drop_lines(evaluator *e); /* e->lines is as of no text */
 

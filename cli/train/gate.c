@@ -1,4 +1,4 @@
-/* gate.c: images, judging, training, timing and writing of what a classifier is made into. */
+/* gate.c: samples, training, timing and writing of what a model is made into. */
 #include "gate.h"
 #include "../onnx/convert.h"
 #include "../options.h"
@@ -106,18 +106,21 @@ static int show_all(gate *g, wick_loader *loader, const step *prepared, void *x,
     }
 }
 int gate_show(gate *g, int64_t batch, gate_show_fn show, void *user) {
+    return gate_show_set(g, g->observed, batch, show, user);
+}
+int gate_show_set(gate *g, const wick_dataset *set, int64_t batch, gate_show_fn show, void *user) {
     classifier *c = &g->c;
     const wick_spec spec = classifier_network_spec(c, batch);
     wick_transform *transform;
     wick_loader *loader = NULL;
     step prepared = {0};
     wick_status status;
-    int code = classifier_transform(c, g->observed, &transform);
+    int code = classifier_transform(c, set, &transform);
     wick_loader_options loading = {.batch = batch, .drop_last = true, .transform = transform};
     if (!c->floats) loading.mean = c->mean, loading.deviation = c->deviation;
     void *x = step_buffer((int64_t)wick_spec_bytes(&spec), 1);
     if (code == CLI_OK && !x) code = log_fail(CLI_FAILED, "out of memory");
-    if (code == CLI_OK && (status = wick_loader_new(g->ctx, g->observed, &loading, &loader)) != WICK_OK)
+    if (code == CLI_OK && (status = wick_loader_new(g->ctx, set, &loading, &loader)) != WICK_OK)
         code = gate_failed(g, status, CLI_BAD_FILE);
     if (code == CLI_OK && (c->onnx || c->standard) &&
         (status = step_compile(&prepared, c, record_prepared, c, batch, 1, 1, false, 0, 0, NULL)) != WICK_OK)
@@ -128,56 +131,6 @@ int gate_show(gate *g, int64_t batch, gate_show_fn show, void *user) {
     wick_transform_free(&transform);
     free(x);
     return code;
-}
-
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
-
-static void note_right(const evaluator *e, int64_t first, int64_t n, void *user) {
-    const judgement *j = user;
-    for (int64_t i = 0; i < n; i++) j->right[first + i] = e->predicted[i] == e->y[i];
-}
-
-const char *gate_judged(const gate *g) {
-    return g->held ? "images that the training held out" : "training images that it was not made by";
-}
-int gate_judge(gate *g, bool made, judgement *j) {
-    evaluator e;
-    evaluation result;
-    free(j->right);
-    *j = (judgement){.n = wick_dataset_count(g->judged)};
-    j->right = step_buffer(j->n, sizeof *j->right);
-    if (!j->right) return log_fail(CLI_FAILED, "out of memory");
-    if (made) g->c.instead = g->made, g->c.instead_user = g->made_user;
-    int code = evaluator_new(&e, &g->c, g->judged);
-    e.look = note_right;
-    e.user = j;
-    if (code == CLI_OK) code = evaluator_run(&e, &result);
-    if (code == CLI_OK) j->correct = result.correct, j->loss = result.loss;
-    evaluator_free(&e);
-    g->c.instead = NULL;
-    return code;
-}
-
-void gate_flips(const gate *g, int64_t *lost, int64_t *won) {
-    *lost = *won = 0;
-    for (int64_t i = 0; i < g->before.n; i++) {
-        *lost += g->before.right[i] && !g->after.right[i];
-        *won += !g->before.right[i] && g->after.right[i];
-    }
-}
-/* The drop in points, and a bound that it is below with 95 % (one side): both judge the same images, so that only those
- * that differ count: the variance of their difference is (lost + won - (lost - won)^2 / n) / n^2 (McNemar 1947). */
-double gate_drop(const gate *g, double *bound) {
-    int64_t lost, won;
-    gate_flips(g, &lost, &won);
-    const double n = (double)g->before.n, difference = (double)(lost - won);
-    *bound = 100 * (difference + 1.645 * sqrt((double)(lost + won) - difference * difference / n)) / n;
-    return 100 * difference / n;
-}
-bool gate_is_good(const gate *g) {
-    double bound;
-    (void)gate_drop(g, &bound);
-    return g->o->max_drop < 0 || bound <= g->o->max_drop;
 }
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
@@ -227,15 +180,18 @@ int gate_train(gate *g, const gate_training *how) {
                                       .lr = o->lr > 0 ? o->lr : how->lr,
                                       .schedule = {.kind = WICK_SCHEDULE_COSINE, .total = steps}};
     const wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = g->transform};
-    teachers whole = {.n = 1, .temperature = 2, .alpha = 0.7};
+    /* of classes what the whole network says is learned too */
+    teachers whole = {.n = g->c.task->kind == TASK_CLASSIFY, .temperature = 2, .alpha = 0.7};
     classifier c = g->c;
     whole.c[0] = g->c;
     c.model = how->model;
+    c.kept = g->c.model;
     c.instead = how->fn;
     c.instead_user = how->user;
     trainer t = {0};
     wick_status status = WICK_OK;
-    int64_t number = 0, best = how->last_only ? -1 : g->after.correct;
+    int64_t number = 0;
+    double best = g->after.score;
     char *kept = step_buffer((int64_t)copy_parameters(c.model, NULL, false), 1);
     const wick_compile_options compiling = {0};
     int code = kept && copy_parameters(c.model, kept, false)
@@ -248,12 +204,13 @@ int gate_train(gate *g, const gate_training *how) {
             code = gate_failed(g, status, CLI_FAILED);
         if (code == CLI_OK) code = gate_judge(g, true, &g->after);
         if (code != CLI_OK) break;
-        talk("epoch %lld/%lld  loss %.4f  accuracy %.2f %% %s%s", (long long)epoch + 1, (long long)o->epochs, loss,
-             100 * (double)g->after.correct / (double)g->after.n, how->kind,
-             g->after.correct >= best && !how->last_only ? "  best" : "");
-        if (how->last_only && epoch + 1 < o->epochs) continue;
-        if (g->after.correct < best) continue;
-        best = g->after.correct;
+        const bool worse = gate_is_worse(g, g->after.score, best);
+        char score[32];
+        gate_score_text(g, g->after.score, score);
+        talk("epoch %lld/%lld  loss %.4f  %s %s %s%s", (long long)epoch + 1, (long long)o->epochs, loss,
+             gate_metric_of(g).title, score, how->kind, !worse && !how->last_only ? "  best" : "");
+        if (how->last_only ? epoch + 1 < o->epochs : worse) continue;
+        best = g->after.score;
         if (!copy_parameters(c.model, kept, false)) code = log_fail(CLI_FAILED, "out of memory");
     }
     if (code == CLI_OK && !copy_parameters(c.model, kept, true)) code = log_fail(CLI_FAILED, "out of memory");
@@ -282,8 +239,9 @@ int gate_time(gate *g) {
     double times[2][TIMED_ROUNDS];
     wick_spec specs[2];
     classifier_specs(&g->c, 1, specs);
-    float *x = step_buffer(g->c.pixels, sizeof *x), *y = step_buffer(g->c.classes, sizeof *y);
-    wick_status status = x && y ? WICK_OK : WICK_ERR_NOMEM;
+    float *x = step_buffer(g->c.pixels, sizeof *x);
+    char *y = NULL;
+    wick_status status = x ? WICK_OK : WICK_ERR_NOMEM;
     if (x) memset(x, 0, (size_t)g->c.pixels * sizeof *x);
     for (int k = 0; k < 2 && status == WICK_OK; k++) {
         g->c.instead = k ? g->made : NULL;
@@ -291,7 +249,11 @@ int gate_time(gate *g) {
         status = step_compile(&s[k], &g->c, record_logits, &g->c, 1, 1, 1, false, 0, 0, NULL);
         const wick_plan_info info = status == WICK_OK ? wick_plan_get_info(s[k].plan) : (wick_plan_info){0};
         g->predicted[k] = info.predicted_seconds;
+        g->flops[k] = info.flops;
         g->arena[k] = (int64_t)(info.arena_bytes + info.scratch_bytes);
+        if (status != WICK_OK || y) continue;
+        const wick_spec gives = wick_plan_output(s[k].plan, 0);
+        if (!(y = step_buffer((int64_t)wick_spec_bytes(&gives), 1))) status = WICK_ERR_NOMEM;
     }
     g->c.instead = NULL;
     for (int round = -3; round < TIMED_ROUNDS && status == WICK_OK; round++)
@@ -374,7 +336,9 @@ static int open_model(gate *g, const char *command, const char *what) {
     } else {
         code = classifier_load(&g->c, g->ctx, o->model);
     }
-    if (code == CLI_OK) code = task_check_classes(&g->c, command);
+    if (code == CLI_OK && o->epochs && g->c.task->kind == TASK_EMBED)
+        code = log_fail(CLI_USAGE, "%s --epochs: --task embed learns by vectors of identities, which its network lacks",
+                        command);
     if (code == CLI_OK) code = classifier_pictures_of(&g->c, o);
     if (code == CLI_OK && options_given(o, "input-range") && g->c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
@@ -401,15 +365,18 @@ int gate_open(gate *g, const char *command, const char *what) {
         if (status != WICK_OK) code = gate_failed(g, status, CLI_BAD_FILE);
     }
     if (code == CLI_OK) wick_model_set_training(g->c.model, false);
+    if (code == CLI_OK) code = gate_choose_way(g, &form);
     return code == CLI_OK ? choose_images(g) : code;
 }
 void gate_free(gate *g) {
-    free(g->before.right);
-    free(g->after.right);
+    free(g->before.each);
+    free(g->after.each);
     classifier_free(&g->c);
     wick_transform_free(&g->transform);
     wick_dataset_free(&g->learned);
     wick_dataset_free(&g->judged);
+    wick_dataset_free(&g->odd);
+    wick_dataset_free(&g->given);
     wick_dataset_free(&g->observed);
     wick_dataset_free(&g->held);
     wick_dataset_free(&g->all);

@@ -1,22 +1,44 @@
-/* gate.h: what the commands that make a classifier smaller share: which images it is made by and judged by, the drop in
- * accuracy and its bound, training of what is made, its time, and the ONNX file. */
+/* gate.h: what the commands that make a model smaller share: which samples it is made by and judged by, the drop and
+ * its bound (gate_judge.c), training of what is made, its time, and the ONNX file. */
 #ifndef WICK_CLI_GATE_H
 #define WICK_CLI_GATE_H
 
-#include "classifier.h"
+#include "evaluate.h"
 
-/* What a model makes of the images that judge it. */
+/* How a drop and its bound follow from what two models make of the same samples. */
+typedef enum gate_way {
+    GATE_PAIRS,   /* classes: the samples that one of the two has right (McNemar 1947) */
+    GATE_SQUARES, /* numbers: differences of squared errors, sample by sample, make that of R2 */
+    GATE_RANKS,   /* anomaly scores: AUC against --anomalies (DeLong, DeLong and Clarke-Pearson 1988) */
+    GATE_MEANS,   /* anomaly scores where nobody gave anomalies: their mean, as RMSE */
+    GATE_GROUPS   /* all other tasks: the score of groups of samples, in pairs */
+} gate_way;
+
+/* What a model makes of the samples that judge it. */
 typedef struct judgement {
-    int64_t n, correct;
-    double loss;
-    bool *right; /* of each image */
+    int64_t n;
+    int64_t correct; /* of classes */
+    double score;    /* what counts, by gate_metric_of */
+    evaluation all;  /* and what else the task measures */
+    /* Numbers whose differences between two models say how sure the drop is: of samples or groups (n_each[0]), and of
+     * anomalies behind them (n_each[1]). Either part's mean is the score, but that of groups */
+    double *each;
+    int64_t n_each[2];
 } judgement;
+/* What it is judged by. */
+typedef struct gate_metric {
+    const char *key, *title; /* "r2", "R2" */
+    bool percent;            /* a share: differences are in points */
+    bool lower;              /* less is better */
+} gate_metric;
 
 typedef struct gate {
-    const cli_options *o; /* images, judge, seed, epochs, lr, max_drop, out */
+    const cli_options *o; /* images, judge, anomalies, seed, epochs, lr, max_drop, out */
     wick_context *ctx;
     classifier c;
+    gate_way way;
     wick_dataset *all, *observed, *judged;
+    wick_dataset *given, *odd; /* of --anomalies all, and those that are some; NULL: none */
     wick_dataset *held;        /* what the training held out, which judges; NULL: a part of all does */
     wick_dataset *learned;     /* all but judged; NULL: nothing is trained */
     wick_transform *transform; /* of its samples; NULL: none */
@@ -25,10 +47,11 @@ typedef struct gate {
     void *made_user;
     wick_model *model; /* its states, to write; set by the command */
     judgement before, after;
-    double seconds[2]; /* of one image: before, after */
+    double seconds[2];   /* of one image: before, after */
     double predicted[2]; /* the same by the plans' model */
+    double flops[2];     /* of the same plans */
     int64_t arena[2];    /* bytes that such a plan takes besides the weights it was given: its arena, and scratch */
-    int64_t bytes[2];  /* of the weights before, of the file */
+    int64_t bytes[2];    /* of the weights before, of the file */
 } gate;
 
 int gate_failed(const gate *g, wick_status status, int blame);
@@ -42,20 +65,32 @@ wick_status gate_record_network(wick_context *ctx, wick_tensor *const *in, wick_
 /* Shows all batches of the observed images, as the network takes them, but a last one that isn't full. */
 typedef wick_status (*gate_show_fn)(void *user, const void *const *in, const int64_t *labels);
 int gate_show(gate *g, int64_t batch, gate_show_fn show, void *user);
+int gate_show_set(gate *g, const wick_dataset *set, int64_t batch, gate_show_fn show, void *user); /* or of others */
 
-const char *gate_judged(const gate *g);           /* which images judge, in words */
-int gate_judge(gate *g, bool made, judgement *j); /* what was made, or the whole network */
-/* Images that only one of the two has right. */
+/* ---- gate_judge.c ------------------------------------------------------------------------------------------------ */
+
+/* How it is judged follows from the task, and from --anomalies, whose samples are opened. */
+int gate_choose_way(gate *g, const source_options *form);
+gate_metric gate_metric_of(const gate *g);
+const char *gate_unit(const gate *g);                             /* of a drop: "points", "R2" */
+void gate_score_text(const gate *g, double score, char text[32]); /* "63.60 %", or "0.9123" */
+const char *gate_judged(const gate *g);                           /* which samples judge, in words */
+int gate_judge(gate *g, bool made, judgement *j);                 /* what was made, or the whole network */
+bool gate_is_worse(const gate *g, double score, double than);
+/* Of classes, the samples that only one of the two has right. */
 void gate_flips(const gate *g, int64_t *lost, int64_t *won);
-double gate_drop(const gate *g, double *bound); /* in points; the true drop is below bound with 95 % */
+double gate_drop(const gate *g, double *bound); /* in gate_unit; the true drop is below bound with 95 % */
 bool gate_is_good(const gate *g);               /* within --max-drop */
+/* What both came to: lines for people, or keys whose names end in what they are of ("f32", "int8"). */
+void gate_print(const gate *g, const char *before, const char *after);
+void gate_json(const gate *g, json *j, const char *before, const char *after);
 
 /* How the smaller network is trained: towards the labels, and what the whole one says. */
 typedef struct gate_training {
     wick_model *model; /* its parameters */
     wick_function fn;
     void *user;
-    wick_status (*stepped)(void *owner, int64_t step, int64_t steps); /* after each step; NULL: nothing */
+    wick_status (*stepped)(void *owner, int64_t number, int64_t steps); /* after each step; NULL: nothing */
     wick_status (*finish)(void *owner); /* before it is judged, and when the best parameters are back; NULL: nothing */
     void *owner;
     double lr;        /* where --lr is 0 */

@@ -1,7 +1,10 @@
 #include "leaves.h"
 
 #include "../interrupt.h"
+#include "../term/log.h"
 #include "trainer.h"
+
+#include "wick/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +22,13 @@ wick_status leaves_cut(trainer *t, const trainer_loss *how) {
     leaf_cut *v = &t->leaves;
     v->group = how->group;
     v->n = how->leaves;
+    v->fast = how->fast;
+    v->wire = how->wire;
     v->size = t->batch / v->n;
     v->rest = t->tail % v->size;
-    const wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
-    return status == WICK_OK ? WICK_OK : group_failed(v, status);
+    wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
+    if (status == WICK_OK) status = leaf_shares_new(t, how->shares);
+    return status == WICK_OK || status == WICK_ERR_NOMEM ? status : group_failed(v, status);
 }
 
 void leaves_part(const leaf_cut *v, wick_loader_options *loading) {
@@ -130,6 +136,13 @@ static bool take_memory(leaf_cut *v) {
     return v->vector && v->sum && v->before;
 }
 
+/* All behind the gradients goes in f32. */
+static wick_status set_mode(leaf_cut *v) {
+    const wick_group_fast fast = {.wire = v->wire, .exact = (size_t)(v->buffers + EXTRAS)};
+    const wick_status status = wick_group_set_fast(v->group, v->fast ? &fast : NULL);
+    return status == WICK_OK ? WICK_OK : group_failed(v, status);
+}
+
 wick_status leaves_new(trainer *t) {
     leaf_cut *v = &t->leaves;
     for (int k = 0; k < 2; k++) v->row[k] = wick_spec_bytes(wick_loader_field(t->loader, k)) / (size_t)t->batch;
@@ -141,7 +154,8 @@ wick_status leaves_new(trainer *t) {
     if (gradients.dtype != WICK_F32) return refuse(v, "a parameter", gradients.dtype);
     status = count_buffers(v, t->c);
     if (status == WICK_OK) status = compile_update(t);
-    return status == WICK_OK && !take_memory(v) ? WICK_ERR_NOMEM : status;
+    if (status == WICK_OK && !take_memory(v)) return WICK_ERR_NOMEM;
+    return status == WICK_OK ? set_mode(v) : status;
 }
 
 void leaves_free(leaf_cut *v) {
@@ -149,6 +163,7 @@ void leaves_free(leaf_cut *v) {
     free(v->vector);
     free(v->sum);
     free(v->before);
+    leaf_shares_free(&v->shares);
     *v = (leaf_cut){0};
 }
 
@@ -197,7 +212,11 @@ static wick_status make_vector(trainer *t, int64_t number, int64_t n, int leaf) 
 /* Into v->sum. *failed: how a leaf of this rank did; all ranks come to the end of the sum whatever that is. */
 static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status *failed) {
     leaf_cut *v = &t->leaves;
+    const double began = now_seconds();
+    char name[32];
     wick_status status = wick_group_begin(v->group, (int)v->n, (size_t)v->count);
+    snprintf(name, sizeof name, "%d leaves", v->end - v->first);
+    wick_profile_begin(t->c->ctx, name);
     *failed = move_buffers(t->c, v->before, false);
     for (int leaf = v->first; status == WICK_OK && leaf < v->end; leaf++) {
         const wick_status made = make_vector(t, number, n, leaf);
@@ -207,7 +226,11 @@ static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status
         if (leaf == v->first) extras[STOP] = (float)interrupted();
         status = wick_group_add(v->group, leaf, v->vector);
     }
+    wick_profile_end(t->c->ctx);
+    v->shares.seconds = now_seconds() - began;
+    wick_profile_begin(t->c->ctx, "sum of ranks"); /* and waiting for those that are slower */
     if (status == WICK_OK) status = wick_group_finish(v->group, v->sum);
+    wick_profile_end(t->c->ctx);
     return status == WICK_OK ? WICK_OK : group_failed(v, status);
 }
 
@@ -228,6 +251,7 @@ wick_status leaves_step(trainer *t, int64_t number, int64_t n, trainer_result *r
     result->loss = extras[LOSS] * share;
     result->correct = (int64_t)extras[CORRECT];
     status = wick_run(v->update.workspace, (const void *[]){v->sum, &share}, NULL);
+    if (status == WICK_OK) return leaf_shares_step(t, number, n);
     *error = wick_workspace_error(v->update.workspace);
     return status;
 }

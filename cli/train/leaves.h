@@ -20,6 +20,7 @@
 #define WICK_CLI_LEAVES_H
 
 #include "../step.h"
+#include "leaf_shares.h"
 
 #include "wick/dist.h"
 
@@ -29,6 +30,8 @@ struct trainer_result;
 
 typedef struct leaf_cut {
     wick_group *group;  /* who runs them */
+    bool fast;          /* not along the tree, but over this wire */
+    wick_wire_type wire;
     int64_t n;          /* in a batch, a power of two; 0: batches are not cut */
     int first, end;     /* those that this rank runs */
     int64_t size, rest; /* samples of a leaf, and of the one behind the last full one of an epoch; 0: none */
@@ -37,6 +40,7 @@ typedef struct leaf_cut {
     size_t row[2];                     /* bytes of a sample and of its label */
     float *vector, *sum;
     float *before;   /* the buffers, as they were before the step */
+    leaf_shares shares; /* first and end move by it */
     bool stop;       /* some rank was asked to stop, and all of them know after the same step */
     bool elsewhere;  /* what failed did so on other ranks alone */
     char error[512]; /* of the first leaf that failed, or of leaves_new */

@@ -25,8 +25,7 @@ int ranks_open(training *t) {
     o->quiet = true;
     o->json = o->dashboard = o->verbose = false;
     o->tensorboard = o->metrics = "";
-    o->profiles.n = o->memory_files.n = 0;
-    o->memory_before = "";
+    profiling_follow(o);
     log_setup(o);
     return CLI_OK;
 }
@@ -71,6 +70,7 @@ static bool is_path(const char *name) {
 static wick_status agree_options(const training *t) {
     const char *name, *text;
     wick_status status = agree_text(t, "", "--resume", *t->o->resume ? "yes" : "no");
+    if (status == WICK_OK) status = agree_text(t, "", "--shares", options_text(t->o, "shares"));
     for (int i = 0; status == WICK_OK && (name = options_kept(t->o, i, &text)); i++)
         if (!is_path(name)) status = agree_text(t, "--", name, text);
     return status;
@@ -122,6 +122,13 @@ int ranks_agree(training *t) {
     const char *text = wick_group_error(t->group);
     if (*text) return failed(t, status);
     return log_fail(CLI_FAILED, "comparing ranks: %s", log_why(t->ctx, status));
+}
+
+int ranks_agree_still(const training *t) {
+    if (ranks_alone(t) || !t->o->sum_mode) return CLI_OK;
+    const wick_status status = shared_agree_states(t->group, t->c.model);
+    if (status == WICK_OK) return CLI_OK;
+    return log_fail(CLI_FAILED, "after epoch %lld: %s", (long long)t->r.state.epoch, wick_group_error(t->group));
 }
 
 /* ---- what rank 0 tells ------------------------------------------------------------------------------------------- */

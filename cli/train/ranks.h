@@ -18,6 +18,10 @@ int ranks_check(const training *t);
  * differs. */
 int ranks_agree(training *t);
 
+/* The same of the states after an epoch of --mode fast, in which ranks have the same bits only where the transport
+ * gives them the same sums. */
+int ranks_agree_still(const training *t);
+
 /* The code of rank 0, to all. A follower whose own code is another keeps that, and is gone for the others. */
 int ranks_share(const training *t, int code);
 /* Each rank measures its part of what chooses the best epoch, and all know the same figures, with the bits of one. */

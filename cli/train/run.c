@@ -175,7 +175,7 @@ static bool is_later(const char *name) {
     static const char *const names[] = {
         "separator", "decimal", "no-header", "skip", "layout", "image-size", "as-stored", "task", "target",
         "validation", "no-standardise", "loss", "noise", "class-weights", "window", "horizon", "text", "tokens",
-        "vocabulary", "length", "leaves", "letterbox", "heads", "embedding", "margin"};
+        "inputs", "vocabulary", "length", "leaves", "letterbox", "heads", "embedding", "margin", "mode", "wire"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;
@@ -311,7 +311,7 @@ int run_load(run *r) {
     if (code != CLI_OK) return code;
     const char *then = wick_checkpoint_meta(r->file, "wick.numerics"), *now = wick_context_numerics(r->c->ctx);
     if (then && strcmp(then, now) != 0)
-        talk("the run was started with the numerics %s, this machine has %s: it will not end in the same bits", then,
+        talk("the run was started with the numerics %s, and goes on with %s: it will not end in the same bits", then,
              now);
     wick_status status = wick_checkpoint_load(r->file, r->c->model, true);
     wick_checkpoint_free(&r->file);

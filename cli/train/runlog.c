@@ -32,7 +32,7 @@ static const char *skip(const char *s, const char *word) {
     return strncmp(s, word, n) == 0 ? s + n : NULL;
 }
 
-/* One flat object of numbers and nulls; keys that are not known are passed over. */
+/* One flat object of numbers, nulls and lists of numbers; keys that are not known are passed over. */
 static bool parse_row(const char *s, log_row *row) {
     for (int i = 0; i < FIELDS; i++) *(double *)((char *)row + fields[i].offset) = NAN;
     if (!(s = skip(s, "{"))) return false;
@@ -45,7 +45,8 @@ static bool parse_row(const char *s, log_row *row) {
         double value = strtod(s, &end);
         if (end == s) {
             value = NAN;
-            if (!(s = skip(s, "null"))) return false;
+            const char *list = skip(s, "["); /* shares of ranks, in which are no others */
+            if (!(s = list ? skip(list + strcspn(list, "]"), "]") : skip(s, "null"))) return false;
         } else {
             s = end;
             if (!isfinite(value)) value = NAN;

@@ -265,6 +265,7 @@ int source_read_options(const cli_options *o, source_options *so) {
                            .vocabulary = o->vocabulary,
                            .length = o->length,
                            .letterbox = o->letterbox,
+                           .inputs = o->arrays,
                            .layout = o->layout};
     if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0)
         so->separator = '\t';

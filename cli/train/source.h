@@ -49,6 +49,7 @@ typedef struct source_options {
                                 behind them are learned; 0: each row is a sample */
     const char *text, *tokens;  /* of texts, the column, and what is a token, as --text and --tokens */
     int64_t vocabulary, length; /* how many tokens are known, and of a text; 0: found */
+    const char *inputs;         /* of tensors, as --inputs: those that a sample is made of; NULL or "": one */
     bool letterbox;             /* pictures that get another size keep their shape, with bars; without a coding */
     bool told;                  /* of a file that is no part of a folder: what is worth telling of it has been told */
 } source_options;
@@ -145,6 +146,18 @@ char *source_line_text(const int64_t *labels, int64_t n, const char *const *name
  * long; what is left at the right is as its top right pixel. */
 wick_status source_fit_line(wick_context *ctx, const wick_image *image, int64_t i, int64_t height, int64_t width,
                             uint8_t *to);
+/* One of several inputs: numbers first to first + count - 1 of a sample, in this shape. */
+enum { SOURCE_MOST_INPUTS = 8, SOURCE_INPUT_NAME = 48, SOURCE_INPUT_DIMS = 3, SOURCE_MOST_NUMBERS = 1 << 24 };
+typedef struct source_input {
+    char name[SOURCE_INPUT_NAME];
+    int tensor, rank; /* of the file; of a sample */
+    int64_t first, count, dims[SOURCE_INPUT_DIMS];
+} source_input;
+/* The inputs that a coding of source_open tells of; 0: there is one, without a name. */
+int source_read_inputs(const char *coding, source_input list[SOURCE_MOST_INPUTS]);
+/* "input NAME" in the text of a network, in room for `size`, becomes the layer that takes it. False: there is no such
+ * input, whose name is in `unknown`, or (then it is "") no room. */
+bool source_fill_inputs(const char *coding, char *text, size_t size, char unknown[SOURCE_INPUT_NAME]);
 /* Of what source_open gave of texts: whether it is that; how many tokens there are; the words of a sample, malloc'ed,
  * those that are not known as "?", NULL: out of memory. */
 bool source_is_text_coding(const char *coding);

@@ -116,6 +116,12 @@ bool source_strip_split(const char *name, const char *split, char base[SOURCE_BA
 const char *source_split_named(const wick_weights *file, const char *split, bool *divided);
 /* Whether a file of tensors has x_val and y_val beside those of train and test. */
 bool source_has_val(wick_context *ctx, const char *path);
+/* Several inputs: the arrays of the file that `names` lists with commas between, as a tensor [n, numbers], in which
+ * they lie one behind the other. */
+wick_status source_take_inputs(wick_context *ctx, const wick_weights *file, const char *path, const char *split,
+                               const char *names, source_input list[SOURCE_MOST_INPUTS], int *n, wick_tensor **out);
+/* As a coding of tensors; malloc'ed, NULL: out of memory. */
+char *source_write_inputs(const source_input *list, int n);
 wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,
                                 bool parted, owned *o);
 

@@ -19,6 +19,7 @@ typedef struct parts {
         *split; /* of a file that has several by the names of its tensors, the one that is taken; NULL: it has none */
     bool quiet;
     int x, y;                 /* tensors */
+    const char *inputs;       /* names of arrays, with commas between, that are the inputs; NULL: one is, x */
     wick_texts labels, names; /* texts that are the classes, or their names; texts NULL: none */
 } parts;
 
@@ -122,6 +123,7 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
         return wick_context_fail(ctx, WICK_ERR_FORMAT,
                                  "%s: has no tensor \"%s%s%s\": --label names the one that is the class", p->path,
                                  label && *label ? label : "label", p->split ? "_" : "", p->split ? p->split : "");
+    if (p->inputs) return WICK_OK;
     if (p->x < 0)
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor beside \"%s\"", p->path,
                                  label_name(p) ? label_name(p) : "");
@@ -499,14 +501,27 @@ static wick_status read_coding(wick_context *ctx, const char *path, const char *
     return WICK_OK;
 }
 
+static wick_status take_inputs(wick_context *ctx, const parts *p, owned *o, wick_tensor **out) {
+    source_input list[SOURCE_MOST_INPUTS];
+    int n = 0;
+    const wick_status status = source_take_inputs(ctx, p->file, p->path, p->split, p->inputs, list, &n, out);
+    if (status != WICK_OK) return status;
+    for (int k = 0; k < n; k++)
+        say(p, "%s: input %s: numbers %lld to %lld of a sample", p->path, list[k].name, (long long)list[k].first,
+            (long long)(list[k].first + list[k].count - 1));
+    o->coding = source_write_inputs(list, n);
+    return o->coding ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path);
+}
+
 static wick_status take_columns(wick_context *ctx, parts *p, const source_options *so, owned *o) {
     int64_t learned[3] = {0, 0, 0}, classes = 0;
     wick_tensor *tensors[2] = {NULL, NULL};
     wick_status status = read_coding(ctx, p->path, so->coding, learned);
     if (status == WICK_OK) status = find_parts(ctx, so, p);
-    if (status == WICK_OK) status = take_samples(ctx, p, so, learned, o, &tensors[0]);
+    if (status == WICK_OK)
+        status = p->inputs ? take_inputs(ctx, p, o, &tensors[0]) : take_samples(ctx, p, so, learned, o, &tensors[0]);
     if (status != WICK_OK) return status;
-    const char *names[2] = {wick_weights_at(p->file, p->x).name, "label"};
+    const char *names[2] = {p->inputs ? "inputs" : wick_weights_at(p->file, p->x).name, "label"};
     task_kind task = so->task;
     if (task == TASK_AUTO) status = find_task(p, so, &task);
     if (status != WICK_OK) return status;
@@ -573,6 +588,11 @@ wick_status source_open_tensors(wick_context *ctx, const char *path, const char 
     wick_status status = wick_weights_open(ctx, path, &file);
     if (status != WICK_OK) return status;
     parts p = {.file = file, .path = path, .quiet = parted && so->told};
+    source_input known[SOURCE_MOST_INPUTS];
+    char names[SOURCE_MOST_INPUTS * (SOURCE_INPUT_NAME + 1)] = "";
+    const int inputs = so->coding ? source_read_inputs(so->coding, known) : 0;
+    for (int k = 0; k < inputs; k++) strcat(strcat(names, k ? "," : ""), known[k].name);
+    p.inputs = inputs ? names : !so->coding && so->inputs && *so->inputs ? so->inputs : NULL;
     if (parted) p.split = find_split(file, split, &o->divided);
     if (o->divided && strcmp(split, "all") == 0) talk("%s: has train and test in it: those of test are taken", path);
     wick_scope *scope = wick_scope_open(ctx);

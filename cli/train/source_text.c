@@ -13,9 +13,10 @@
 #include <string.h>
 
 enum { MOST_TAGS = 254, NONE = 255, MOST_LENGTH = 4096, USUAL_LENGTH = 512 };
+enum { WORDS = 20000, SUBWORDS = 4000, MOST_SUBWORDS = 32000 }; /* of vocabularies */
 
 static const char prefix[] = "\"text\" ";
-static const char *const kinds[] = {"words", "bytes", "tags"};
+static const char *const kinds[VOCABULARY_KINDS] = {"words", "bytes", "tags", "characters", "subwords"};
 
 /* How texts become numbers. */
 typedef struct text_coding {
@@ -87,16 +88,16 @@ static void free_coding(text_coding *c) {
 
 /* False: it is none, or out of memory. */
 static bool read_coding(const char *text, text_coding *c) {
-    char kind[8];
+    char kind[16];
     long long length;
     int used = 0, k = 0;
     if (!source_is_text_coding(text)) return false;
     text += sizeof prefix - 1;
-    if (sscanf(text, "%7s %lld%n", kind, &length, &used) != 2 || length < 1 || length > MOST_LENGTH) return false;
-    while (k < 3 && strcmp(kinds[k], kind) != 0) k++;
+    if (sscanf(text, "%15s %lld%n", kind, &length, &used) != 2 || length < 1 || length > MOST_LENGTH) return false;
+    while (k < VOCABULARY_KINDS && strcmp(kinds[k], kind) != 0) k++;
     text += used + (text[used] == ' ');
     const size_t column = strcspn(text, "\n"), names = text[column] ? strcspn(text + column + 1, "\n") : 0;
-    if (k == 3 || column >= sizeof c->column || !text[column] || !text[column + 1 + names]) return false;
+    if (k == VOCABULARY_KINDS || column >= sizeof c->column || !text[column] || !text[column + 1 + names]) return false;
     memcpy(c->column, text, column);
     c->kind = (vocabulary_kind)k, c->length = length;
     c->names = strndup(text + column + 1, names);
@@ -112,12 +113,12 @@ static int by_value(const void *a, const void *b) {
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* As long as the longest of tagged sentences; of others as 99 of 100 are. */
-static int64_t usual_length(const text_table *t, vocabulary_kind kind) {
+static int64_t usual_length(const text_table *t, const text_coding *c) {
     int64_t *lengths = malloc((size_t)t->n * sizeof *lengths), length = 1;
     if (!lengths) return 0;
-    for (int64_t i = 0; i < t->n; i++) lengths[i] = vocabulary_length(kind, t->rows[i].text);
+    for (int64_t i = 0; i < t->n; i++) lengths[i] = vocabulary_length(c->words, t->rows[i].text);
     qsort(lengths, (size_t)t->n, sizeof *lengths, by_value);
-    length = lengths[kind == VOCABULARY_TAGS ? t->n - 1 : (t->n - 1) * 99 / 100];
+    length = lengths[c->kind == VOCABULARY_TAGS ? t->n - 1 : (t->n - 1) * 99 / 100];
     free(lengths);
     return length < 1 ? 1 : length > USUAL_LENGTH ? USUAL_LENGTH : length;
 }
@@ -177,16 +178,21 @@ static bool split_names(texts *t, const char *joined) {
 
 static wick_status learn(wick_context *ctx, const char *path, const source_options *so, const text_table *t,
                          text_coding *c) {
-    c->kind = so->task == TASK_TAG                             ? VOCABULARY_TAGS
-              : so->tokens && strcmp(so->tokens, "bytes") == 0 ? VOCABULARY_BYTES
-                                                               : VOCABULARY_WORDS;
+    c->kind = VOCABULARY_WORDS;
+    if (so->task == TASK_TAG) c->kind = VOCABULARY_TAGS;
+    for (int k = 0; so->task != TASK_TAG && so->tokens && k < VOCABULARY_KINDS; k++)
+        if (strcmp(so->tokens, kinds[k]) == 0) c->kind = (vocabulary_kind)k;
+    const int64_t most = so->vocabulary > 0 ? so->vocabulary : c->kind == VOCABULARY_SUBWORDS ? SUBWORDS : WORDS;
+    if (c->kind == VOCABULARY_SUBWORDS && most > MOST_SUBWORDS)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "--vocabulary %lld: of subwords at most %d are learned",
+                                 (long long)most, MOST_SUBWORDS);
     snprintf(c->column, sizeof c->column, "%s", so->text ? so->text : "");
-    c->length = so->length > 0 ? so->length : usual_length(t, c->kind);
     c->words = vocabulary_new(c->kind);
-    bool ok = c->words && c->length > 0;
+    bool ok = c->words;
     for (int64_t i = 0; ok && i < t->n; i++) ok = vocabulary_count(c->words, t->rows[i].text);
-    if (!ok) return no_memory(ctx, path);
-    vocabulary_fix(c->words, so->vocabulary > 0 ? so->vocabulary : 20000);
+    ok = ok && vocabulary_fix(c->words, most);
+    if (ok) c->length = so->length > 0 ? so->length : usual_length(t, c);
+    if (!ok || !c->length) return no_memory(ctx, path);
     talk("%s: %lld texts as %s, %lld of them kept apart (as many as %s), %lld places each", path, (long long)t->n,
          kinds[c->kind], (long long)vocabulary_size(c->words),
          c->kind == VOCABULARY_BYTES ? "there are bytes" : "occur twice, with padding and unknown ones",
@@ -200,7 +206,7 @@ static wick_status learn(wick_context *ctx, const char *path, const source_optio
 static int64_t count_samples(const text_table *t, const text_coding *c) {
     int64_t n = 0;
     for (int64_t i = 0; i < t->n; i++) {
-        const int64_t length = vocabulary_length(c->kind, t->rows[i].text);
+        const int64_t length = vocabulary_length(c->words, t->rows[i].text);
         n += c->kind == VOCABULARY_TAGS && length > 0 ? (length + c->length - 1) / c->length : 1;
     }
     return n;
@@ -238,7 +244,7 @@ static wick_status fill(wick_context *ctx, const char *path, const text_table *t
     int64_t sample = 0, cut = 0;
     for (int64_t i = 0; i < table->n; i++) {
         const text_row *row = &table->rows[i];
-        const int64_t length = vocabulary_length(c->kind, row->text), before = sample;
+        const int64_t length = vocabulary_length(c->words, row->text), before = sample;
         do {
             float *to = t->tokens + sample * t->rows * t->length;
             vocabulary_encode(c->words, row->text, (sample - before) * t->length, t->length, to);
@@ -370,11 +376,14 @@ char *source_text_words(const char *coding, const float *tokens) {
     char *text = NULL;
     size_t size;
     FILE *out = read_coding(coding, &c) ? open_memstream(&text, &size) : NULL;
+    const bool parts = c.kind == VOCABULARY_CHARACTERS || c.kind == VOCABULARY_SUBWORDS;
     for (int64_t i = 0; out && i < c.length && tokens[i] > 0; i++) {
+        const char *token = vocabulary_token(c.words, (int64_t)tokens[i]);
+        const bool blank = parts ? strncmp(token, VOCABULARY_BLANK, strlen(VOCABULARY_BLANK)) == 0 : true;
         if (c.kind == VOCABULARY_BYTES)
             fputc((int)tokens[i] - 2, out);
         else
-            fprintf(out, "%s%s", i ? " " : "", vocabulary_token(c.words, (int64_t)tokens[i]));
+            fprintf(out, "%s%s", i && blank ? " " : "", token + (parts && blank ? strlen(VOCABULARY_BLANK) : 0));
     }
     if (out && fclose(out) != 0) free(text), text = NULL;
     free_coding(&c);
@@ -398,11 +407,11 @@ char **source_texts(wick_context *ctx, const char *path, const char *coding, cha
     }
     for (int64_t i = 0; list && i < table.n; i++) {
         const char *text = table.rows[i].text;
-        int64_t length = vocabulary_length(c.kind, text), width;
+        int64_t length = vocabulary_length(c.words, text), width;
         list[sample++] = strdup(text);
         for (int64_t at = c.length; c.kind == VOCABULARY_TAGS && at < length; at += c.length) {
             const char *begin;
-            list[sample++] = vocabulary_place(c.kind, text, at, &begin, &width) ? strdup(begin) : NULL;
+            list[sample++] = vocabulary_word(text, at, &begin, &width) ? strdup(begin) : NULL;
         }
     }
     text_table_free(&table);

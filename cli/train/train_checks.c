@@ -75,7 +75,11 @@ int training_fill_tokens(const training *t, char *text, size_t size) {
     static const char open[] = "embed tokens";
     const bool texts = source_is_text_coding(t->coding);
     const int code = texts ? embed_sequence(t, text, size) : CLI_OK;
+    char unknown[SOURCE_INPUT_NAME];
     if (code != CLI_OK) return code;
+    if (!source_fill_inputs(t->coding, text, size, unknown))
+        return log_fail(CLI_USAGE, "--net: %s%s%s", *unknown ? "there is no input \"" : "is longer than any network",
+                        unknown, *unknown ? "\"; --inputs names arrays of the data that are inputs" : "");
     char *at = strstr(text, open), number[32];
     if (!at) return CLI_OK;
     if (!texts)
@@ -150,6 +154,8 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
 
 int training_check_leaves(const cli_options *o, const char *whose, int64_t batch) {
     const long long n = o->leaves;
+    if (!n && o->sum_mode)
+        return log_fail(blame(whose), "%s--mode fast says how leaves are summed: it needs --leaves", whose);
     if (!n) return CLI_OK;
     if (n & (n - 1)) return log_fail(blame(whose), "%s--leaves %lld is no power of two", whose, n);
     if (o->accumulate > 1)

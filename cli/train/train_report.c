@@ -113,6 +113,11 @@ void training_report(const training *t) {
     json_real(&j, "seconds", state->seconds, 6);
     json_real(&j, "samples_per_second", speed, 6);
     if (scaled) json_integer(&j, "skipped_updates", skipped), json_real(&j, "loss_scale", scale, 9);
+    if (t->t.leaves.shares.ranks) {
+        json_integer(&j, "ranks", t->t.leaves.shares.ranks);
+        json_integer(&j, "moves", t->t.leaves.shares.moves);
+        leaf_shares_json(&t->t.leaves.shares, &j);
+    }
     json_integer(&j, "threads", wick_context_threads(t->ctx));
     if (t->curves.monitor) json_steps(&j, t->curves.monitor, *t->o->metrics);
     json_text(&j, "path", t->r.best);

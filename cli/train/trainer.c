@@ -93,6 +93,7 @@ const option_use *trainer_use(int i) {
         {"lr-rise", "schedule", "onecycle"},
         {"lr-patience", "schedule", "plateau"},
         {"cycle-momentum", "schedule", "onecycle"},
+        {"wire", "mode", "fast"},
     };
     return (size_t)i < sizeof uses / sizeof uses[0] ? &uses[i] : NULL;
 }
@@ -288,7 +289,9 @@ int trainer_note_loss(trainer *t, double loss) {
 }
 
 int trainer_load(trainer *t, int64_t *n) {
+    const double began = now_seconds();
     const wick_status status = wick_loader_take(t->loader, &t->loaded);
+    t->leaves.shares.load = now_seconds() - began;
     *n = t->loaded.count;
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->c->ctx, status));
     int64_t first = 0, end = *n;

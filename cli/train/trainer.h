@@ -61,6 +61,9 @@ typedef struct trainer_loss {
     int64_t leaves;
     wick_group *group; /* whose ranks run them */
     double margin;     /* of embed */
+    bool fast;         /* leaves are summed as --mode fast, over this wire */
+    wick_wire_type wire;
+    int shares;        /* how leaves move between ranks, of shares_kind */
 } trainer_loss;
 /* Makes the model's parameters and the optimizer's state. taught_by: NULL: nobody. loading
  * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went

@@ -1,11 +1,12 @@
 #include "vocabulary.h"
+#include "subwords.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESERVED = 2, UNKNOWN = 1, PARTS = 4, LONGEST = 64, AFFIX = 3, BYTES = 256 };
+enum { RESERVED = 2, UNKNOWN = 1, PARTS = 4, LONGEST = 64, AFFIX = 3, BYTES = 256, COMMON_WORDS = 50000 };
 
 typedef struct entry {
     char *text;
@@ -74,29 +75,35 @@ static bool add(vocabulary *v, const char *text) {
 
 /* ---- tokens of a text -------------------------------------------------------------------------------------------- */
 
-static bool is_letter(char c) { return isalnum((unsigned char)c) || (unsigned char)c >= 0x80; }
+static const char blanks[] = " \t\r\n";
 
-/* The next place from *at on: its begin, and *at behind it; false: there is none. */
+static bool is_letter(char c) { return isalnum((unsigned char)c) || (unsigned char)c >= 0x80; }
+static bool goes_on(char c) { return ((unsigned char)c & 0xC0) == 0x80; } /* within a character of UTF-8 */
+
+/* The next place from *at on: its begin, and *at behind it; false: there is none. Of subwords a whole word, or as much
+ * of a long one as subwords_split takes. */
 static bool next_place(vocabulary_kind kind, const char **at, const char **begin) {
     if (kind == VOCABULARY_BYTES) return *begin = *at, **at ? (*at)++, true : false;
-    *at += strspn(*at, " \t\r\n");
+    const size_t blank = strspn(*at, blanks);
     *begin = *at;
+    *at += blank;
     if (!**at) return false;
-    if (kind == VOCABULARY_TAGS) return *at += strcspn(*at, " \t\r\n"), true;
-    if (is_letter(**at))
-        while (is_letter(**at)) (*at)++;
-    else
-        (*at)++;
+    if (kind == VOCABULARY_CHARACTERS) {
+        if (blank) return true;
+        do (*at)++;
+        while (goes_on(**at));
+        return true;
+    }
+    *begin = *at;
+    if (kind == VOCABULARY_TAGS) return *at += strcspn(*at, blanks), true;
+    if (!is_letter(**at)) return (*at)++, true;
+    const char *most = kind == VOCABULARY_SUBWORDS ? *at + SUBWORDS_LONGEST - 8 : NULL;
+    while (is_letter(**at) && (!most || *at < most || goes_on(**at))) (*at)++;
     return true;
 }
 
-int64_t vocabulary_length(vocabulary_kind kind, const char *text) {
-    int64_t n = 0;
-    for (const char *begin; next_place(kind, &text, &begin);) n++;
-    return n;
-}
-bool vocabulary_place(vocabulary_kind kind, const char *text, int64_t k, const char **begin, int64_t *length) {
-    while (next_place(kind, &text, begin))
+bool vocabulary_word(const char *text, int64_t k, const char **begin, int64_t *length) {
+    while (next_place(VOCABULARY_TAGS, &text, begin))
         if (k-- == 0) return *length = text - *begin, true;
     return false;
 }
@@ -129,10 +136,10 @@ static void token_of(vocabulary_kind kind, const char *begin, size_t length, int
         for (int k = 0; k < AFFIX; k++) {
             if (part == 2 && at < length) do
                     at++;
-                while (at < length && ((unsigned char)begin[at] & 0xC0) == 0x80);
+                while (at < length && goes_on(begin[at]));
             if (part == 3 && at > 0) do
                     at--;
-                while (at > 0 && ((unsigned char)begin[at] & 0xC0) == 0x80);
+                while (at > 0 && goes_on(begin[at]));
         }
         if (part == 2)
             length = at;
@@ -140,9 +147,10 @@ static void token_of(vocabulary_kind kind, const char *begin, size_t length, int
             begin += at, length -= at;
     }
     if (kind == VOCABULARY_TAGS) out[n++] = marks[part];
+    if (kind == VOCABULARY_CHARACTERS && strchr(blanks, *begin)) begin = VOCABULARY_BLANK, length = strlen(begin);
     for (size_t i = 0; i < length && n < LONGEST; i++)
-        out[n++] = part == 0 ? (char)tolower((unsigned char)begin[i]) : begin[i];
-    while (n && length > LONGEST - 1 && ((unsigned char)out[n - 1] & 0xC0) == 0x80) n--; /* no half of a character */
+        out[n++] = part == 0 && kind != VOCABULARY_CHARACTERS ? (char)tolower((unsigned char)begin[i]) : begin[i];
+    while (n && length > LONGEST - 1 && goes_on(out[n - 1])) n--; /* no half of a character */
     if (n && length > LONGEST - 1 && (unsigned char)out[n - 1] >= 0xC0) n--;
     out[n] = '\0';
 }
@@ -162,37 +170,86 @@ static int by_count(const void *a, const void *b) {
     return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : strcmp(x->text, y->text);
 }
 
-void vocabulary_fix(vocabulary *v, int64_t most) {
+/* The words that were counted, entries in order, give way to their parts. */
+static bool learn_subwords(vocabulary *v, int64_t most) {
+    const int64_t n = v->n < COMMON_WORDS ? v->n : COMMON_WORDS;
+    subword_count *words = malloc((size_t)(n + 1) * sizeof *words);
+    if (!words) return false;
+    for (int64_t i = 0; i < n; i++) words[i] = (subword_count){v->entries[i].text, v->entries[i].count};
+    int64_t parts = 0;
+    char **tokens = subwords_learn(words, n, most, &parts);
+    free(words);
+    if (!tokens) return false;
+    for (int64_t i = 0; i < v->n; i++) free(v->entries[i].text);
+    v->n = 0;
+    if (v->room) memset(v->slots, 0, (size_t)v->room * sizeof *v->slots);
+    bool ok = true;
+    for (int64_t i = 0; i < parts; i++) {
+        ok = ok && add(v, tokens[i]);
+        if (ok) v->entries[i].number = RESERVED + i;
+        free(tokens[i]);
+    }
+    free(tokens);
+    v->fixed = v->n;
+    return ok;
+}
+
+bool vocabulary_fix(vocabulary *v, int64_t most) {
     if (v->n) qsort(v->entries, (size_t)v->n, sizeof *v->entries, by_count);
+    if (v->kind == VOCABULARY_SUBWORDS) return learn_subwords(v, most);
     if (v->room) memset(v->slots, 0, (size_t)v->room * sizeof *v->slots);
     for (int64_t i = 0; i < v->n; i++) {
         *slot_of(v, v->entries[i].text) = i + 1;
         v->entries[i].number = i < most && v->entries[i].count > 1 ? RESERVED + i : 0;
         v->fixed += v->entries[i].number > 0;
     }
+    return true;
 }
 
 int64_t vocabulary_size(const vocabulary *v) { return RESERVED + (v->kind == VOCABULARY_BYTES ? BYTES : v->fixed); }
 
+/* 0: the vocabulary has no such token. */
+static int64_t number_of(const void *user, const char *token) {
+    const vocabulary *v = user;
+    const int64_t slot = v->room ? *slot_of(v, token) : 0;
+    return slot ? v->entries[slot - 1].number : 0;
+}
+
+/* The numbers of what stands at a place of the text, `rows` for each; how many places of samples that is: of subwords
+ * the parts of a word, else 1. */
+static int numbers_at(const vocabulary *v, const char *begin, size_t length, int64_t numbers[SUBWORDS_LONGEST]) {
+    char token[LONGEST + 2];
+    if (v->kind == VOCABULARY_BYTES) return numbers[0] = RESERVED + (unsigned char)*begin, 1;
+    int n = vocabulary_rows(v->kind);
+    for (int k = 0; k < n; k++) {
+        token_of(v->kind, begin, length, k, token);
+        numbers[k] = number_of(v, token);
+    }
+    if (v->kind == VOCABULARY_SUBWORDS) n = subwords_split(token, number_of, v, numbers);
+    for (int k = 0; k < n; k++)
+        if (!numbers[k]) numbers[k] = UNKNOWN;
+    return v->kind == VOCABULARY_SUBWORDS ? n : 1;
+}
+
+int64_t vocabulary_length(const vocabulary *v, const char *text) {
+    int64_t n = 0, numbers[SUBWORDS_LONGEST];
+    for (const char *begin; next_place(v->kind, &text, &begin);)
+        n += v->kind == VOCABULARY_SUBWORDS ? numbers_at(v, begin, (size_t)(text - begin), numbers) : 1;
+    return n;
+}
+
 int64_t vocabulary_encode(const vocabulary *v, const char *text, int64_t first, int64_t length, float *out) {
     const int rows = vocabulary_rows(v->kind);
-    char token[LONGEST + 2];
-    int64_t place = 0;
+    int64_t numbers[SUBWORDS_LONGEST], place = 0;
     memset(out, 0, (size_t)(rows * length) * sizeof *out);
-    for (const char *begin; next_place(v->kind, &text, &begin); place++) {
-        if (place < first) continue;
-        if (place >= first + length) break;
-        for (int k = 0; k < rows; k++) {
-            int64_t number = RESERVED + (unsigned char)*begin;
-            if (v->kind != VOCABULARY_BYTES) {
-                token_of(v->kind, begin, (size_t)(text - begin), k, token);
-                const int64_t slot = v->room ? *slot_of(v, token) : 0;
-                number = slot && v->entries[slot - 1].number ? v->entries[slot - 1].number : UNKNOWN;
-            }
-            out[k * length + place - first] = (float)number;
-        }
+    for (const char *begin; place < first + length && next_place(v->kind, &text, &begin);) {
+        const int places = numbers_at(v, begin, (size_t)(text - begin), numbers);
+        for (int p = 0; p < places; p++, place++)
+            for (int k = 0; k < rows && place >= first && place < first + length; k++)
+                out[k * length + place - first] = (float)numbers[p * rows + k];
     }
-    return place > first ? place - first : 0;
+    const int64_t taken = place - first;
+    return taken < 0 ? 0 : taken < length ? taken : length;
 }
 
 const char *vocabulary_token(const vocabulary *v, int64_t number) {

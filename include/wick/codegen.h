@@ -30,7 +30,8 @@ typedef struct wick_c_options {
     int n_states;
     const wick_tensor *rate; /* one of them, 0-d f64, that a function NAME_set_rate writes; NULL: none */
     /* "avx2", "avx512": vector types of gcc and clang, tiles and sums of that tier, which plans must have been compiled
-     * for (WICK_ISA); NULL: plain C11, for any machine */
+     * for (WICK_ISA); "cortex-m": plain C11 whose products and convolutions of 8-bit integers go by pairs of 16 bits
+     * (SMLAD, where the compiler has it) and become bytes by integers alone; NULL: plain C11, for any machine */
     const char *isa;
     /* sums that loops carry at once, 1 to 64; 0: 8. More suit CPUs with vectors, fewer those with few registers; the
      * bits are the same */

@@ -55,6 +55,13 @@ typedef struct wick_quantizer_options {
     double percentile; /* 0: 99.999 */
     double momentum;   /* of MOVING, how much of the average stays at each batch; 0: 0.9 */
     bool per_tensor;   /* one scale for all of a weight, instead of one for each output channel */
+    /* of 8 bits for activations: how many a weight has, from 2 to 8; 0: 8. From 6 down a scale is that of least square
+     * error instead of the largest weight's, and training learns steps whatever learn_steps says; not with per_tensor.
+     * With up to 4 they are states of dtype i4 */
+    int weight_bits;
+    /* layers whose weights have 8 all the same, by patterns of their names as wick_model_freeze's; NULL: the first and
+     * the last one, "": none */
+    const char *wide;
     /* weights of 7 bits, -63..63: ONNX Runtime's sums of u8 times i8 saturate on CPUs with AVX2 and without VNNI, and
      * do not then. Wick's are exact either way */
     bool reduce_range;
@@ -119,8 +126,9 @@ WICK_API wick_model *wick_quantizer_model(wick_quantizer *q);
 
 /* Quantisation-aware training. start_training, once the quantizer is finished, makes a model of f32 parameters: the
  * weights of the layers, with the batch norms behind them, under their names, and what else is trained of fn's. For an
- * optimizer (wick/optim.h) of that model, apply_trained records fn with activations and weights rounded as
- * wick_quantizer_apply rounds them; gradients go straight through, activations' within their range. Scales of weights
+ * optimizer (wick/optim.h) of that model, apply_trained records fn as wick_quantizer_apply would record it after
+ * wick_quantizer_finish: with the same bits in every result. Gradients go straight through, activations' within their
+ * range. Scales of weights
  * follow the weights, ranges of activations stay. wick_quantizer_finish then takes what was learned. The model is freed
  * with q. */
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_start_training(wick_quantizer *q);

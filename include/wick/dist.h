@@ -58,6 +58,9 @@ WICK_API int wick_group_rank(const wick_group *group); /* from 0 */
 WICK_API int wick_group_size(const wick_group *group); /* how many ranks */
 /* What carries its bytes: "none" (a group of one), "local", "Open MPI", "MPICH", "MPI"; static. */
 WICK_API const char *wick_group_transport(const wick_group *group);
+/* Bytes of messages that this rank has sent so far. What MPI sends for a sum of its own (WICK_WIRE_F32) isn't known to
+ * Wick, and not in it. */
+WICK_API uint64_t wick_group_sent(const wick_group *group);
 /* Of the last call that failed; "" before. */
 WICK_API const char *wick_group_error(const wick_group *group);
 
@@ -88,10 +91,67 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_add_part(wick_group *group, int 
  * missing. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_finish(wick_group *group, float *sum);
 
+/* ---- sums without the promise ------------------------------------------------------------------------------------
+ *
+ * For speed: bits that depend on the number of ranks and on the transport, which the numerics key of the context says
+ * (wick_context_numerics ends in ";sum=fast;wire=bf16;ranks=3;over=local" until the group is closed). All ranks still
+ * get the same bits. A rank adds its leaves in their order into one vector, instead of log2(leaves), and one vector of
+ * each rank is summed. */
+
+typedef enum wick_wire_type {
+    WICK_WIRE_F32, /* by the transport's all-reduce (of MPI: MPI_Iallreduce), else in the order of ranks */
+    WICK_WIRE_BF16 /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
+                      are summed in f32. What rounding took away is added to the next vector (error feedback) */
+} wick_wire_type;
+
+typedef struct wick_group_fast {
+    wick_wire_type wire;
+    size_t exact; /* so many floats at the end of each vector go in f32 whatever the wire is: counts, flags */
+} wick_group_fast;
+
+/* How all sums to come are made; options NULL: along the tree again. A call of all ranks, with the same options. With a
+ * wire of bf16 a rank keeps two vectors more, of 4 and of 2 bytes a float; one of them has what was lost, which is
+ * nothing at first, and again after a sum of another count. WICK_ERR_MISMATCH: ranks ask for different modes;
+ * WICK_ERR_INVALID (wire). */
+WICK_API WICK_MUST_CHECK wick_status wick_group_set_fast(wick_group *group, const wick_group_fast *options);
+/* Which leaves are whose. Rank r has leaves first[r] to first[r + 1] - 1 of the sums of so many leaves that begin from
+ * now on: first has ranks + 1 numbers, from 0 to `leaves`, each above the one before. NULL: even shares, as at first.
+ * Sums of another number of leaves have even shares. A sum that is under way is dropped. All ranks call it with the
+ * same numbers, which is checked. Sums have the same bits. WICK_ERR_INVALID: no such shares; WICK_ERR_MISMATCH: ranks
+ * gave others, and shares are as before. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_set_shares(wick_group *group, int leaves, const int *first);
+/* The shares of sums of so many leaves: first has room for ranks + 1 numbers. Needs no other rank. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_shares(wick_group *group, int leaves, int *first);
+
+typedef struct wick_share_options {
+    int steps;   /* from look to look; 0: 8 */
+    double gain; /* leaves move where the slowest rank then takes less by such a part or more; 0: 0.05 */
+    double keep; /* how much what was known counts in a look, beside what is new, below 1; 0: 0.5 */
+} wick_share_options;
+typedef struct wick_share_report {
+    int moved;           /* leaves that have another rank now; 0: none, as in most steps */
+    int slowest, fastest; /* ranks that take most and least seconds for a leaf */
+    /* [ranks]: seconds of each rank for a leaf; 0: not known. The group's; until the next call */
+    const double *seconds;
+} wick_share_report;
+/* Shares that follow how fast ranks are. After each step all ranks call it, with the seconds that the leaves of this
+ * rank took, without waiting for others; not after a step some of whose leaves had less work. Seconds per leaf are an
+ * exponentially weighted mean over looks; the first step, in which much is slower, is left out. In a look ranks tell
+ * each other 16 bytes; then leaves move as a whole by wick_group_set_shares, where the slowest rank's leaves are
+ * expected to take less by options->gain: to the shares with which the longest of all ranks is the shortest. Each rank
+ * keeps a leaf. options may be NULL, and are the same on all ranks. WICK_ERR_INVALID: seconds below 0 or NaN, options;
+ * WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_balance(wick_group *group, int leaves, double seconds,
+                                                        const wick_share_options *options, wick_share_report *report);
+
 /* The bytes of rank `root` to all. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);
 /* `size` bytes of every rank, to all: `all` has room for ranks x size bytes, and gets them in the order of ranks. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_gather(wick_group *group, const void *mine, size_t size, void *all);
+/* How many ns CLOCK_MONOTONIC of this rank is ahead of that of rank 0, and by how many that may be wrong at most: as
+ * NTP does by the times of eight messages each way. 0 where it may be 0, as on one machine. Clocks of machines drift
+ * apart by some us a second. error may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_clock(wick_group *group, int64_t *ahead, int64_t *error);
 /* Returns when all ranks have called it. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_barrier(wick_group *group);
 /* That all ranks have the same bytes here, by a hash of 128 bits; bytes that are text of up to 63 characters are shown

@@ -141,6 +141,10 @@ WICK_API int64_t wick_batch_follow(int64_t batch, double seconds, double target,
  */
 WICK_API WICK_MUST_CHECK wick_status wick_loader_set_batch(wick_loader *loader, int64_t batch);
 
+/* As options.part_begin and part_end, of all batches that are handed over from now on, for who shares them by speed.
+ * What batches that were made ahead lack is made when they are taken. end 0: all. Errors as of the options. */
+WICK_API WICK_MUST_CHECK wick_status wick_loader_set_part(wick_loader *loader, int64_t begin, int64_t end);
+
 /* What batches are for: wick_compile's arguments. Extents of WICK_BATCH in the specs stand for the batch. */
 typedef struct wick_loader_step {
     wick_function fn;

@@ -38,6 +38,15 @@ typedef struct wick_profile_options {
     /* The part of the time that recording may take: where it would take more, some runs are not recorded, and counted
      * as skipped. 0.005 is half a percent; 0: every run is recorded */
     double overhead;
+    /* Of several processes with one timeline: which one of how many this is, at most 4096; ranks 0: it is alone. Rank 0
+     * starts first, then the others with the same name, and each is a process of its own there, "wick, rank 2". The
+     * file is shared by the ranks of a machine, and has what they write until each ends, in any order; rank 0 waits up
+     * to 3 s for the others to end before it does. WICK_ERR_IO: it is on a network's file system. Other files of a
+     * profile are of its own process alone. */
+    int rank, ranks;
+    /* What is 0 in the timeline: the ns of CLOCK_MONOTONIC of this machine. wick_group_clock tells how far those of
+     * machines are apart. 0: when the profile starts. Not of .otlp.jsonl, whose times are the calendar's */
+    uint64_t zero;
     int kernels; /* of all plans; what runs beyond them is one row, "others"; 0: 4096 */
     /* Another clock, in ns, for tests and hosts that have one; called by any thread. NULL: the system's */
     uint64_t (*clock)(void *user);

@@ -430,6 +430,7 @@ static void print_source(wick_c_printer *p, wick_text *out, const wick_text *bod
         wick_text_add(out, "_FMA\n");
         wick_c_print_vectors(m, out);
     }
+    if (m->pairs) wick_c_print_pairs(out);
     wick_text needs = {0}; /* what names math functions */
     if (rows.at) wick_text_bytes(&needs, rows.at, rows.len);
     if (p->functions.at) wick_text_bytes(&needs, p->functions.at, p->functions.len);
@@ -456,6 +457,7 @@ wick_status wick_c_print(const wick_c_model *m, wick_c_text *out, wick_msg *msg)
     wick_status status = WICK_OK;
     *out = (wick_c_text){0};
     wick_arena_init(&p.arena, NULL, 64 * 1024);
+    wick_arena_init(&p.step, NULL, 64 * 1024);
     p.faults = wick_arena_zalloc(&p.arena, (size_t)m->n_functions);
     if (!p.faults) status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory writing C", m->name);
     for (int k = 0; k < m->n_functions && status == WICK_OK; k++) {
@@ -463,6 +465,7 @@ wick_status wick_c_print(const wick_c_model *m, wick_c_text *out, wick_msg *msg)
         p.calls = (wick_text){0};
         for (size_t i = 0; i < p.f->n_steps && status == WICK_OK; i++) {
             status = print_step(&p, p.f->steps[i]);
+            wick_arena_reset(&p.step);
             if (status == WICK_OK && p.broken) status = wick_c_refuse(&p, p.f->steps[i], "an operand has no place");
         }
         if (status == WICK_OK) print_body(&p, p.f, &bodies, &p.calls);
@@ -482,6 +485,7 @@ wick_status wick_c_print(const wick_c_model *m, wick_c_text *out, wick_msg *msg)
     wick_text_free(&p.functions);
     wick_release(NULL, p.constants, p.cap_constants * sizeof *p.constants);
     wick_release(NULL, p.seen, p.cap_seen * sizeof *p.seen);
+    wick_arena_free(&p.step);
     wick_arena_free(&p.arena);
     return status;
 }

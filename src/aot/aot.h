@@ -63,6 +63,7 @@ typedef struct wick_c_model {
     int lanes;          /* results that a loop sums at once */
     bool weights_apart; /* in a file */
     wick_c_isa isa;     /* vector types, and sums in the order of that tier, whose plans they are */
+    bool pairs;         /* for Cortex-M: bytes by pairs of 16 bits, whose sums become bytes by integers alone */
     bool fused;         /* multiply-adds are one rounding unless the C is compiled otherwise */
 } wick_c_model;
 
@@ -83,8 +84,9 @@ typedef struct wick_c_step_printer {
     size_t (*scratch)(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa);
     /* The ref that a step before it packs, unless that one has nothing to do. NULL: none. */
     int (*packed)(const wick_step *s);
-    /* Bytes of the arena besides its operands: it is printed with a ref of them behind its own. NULL: none. */
-    size_t (*own_scratch)(const wick_step *s, const wick_c_buffer *buffers);
+    /* Bytes of the arena besides its operands: it is printed with a ref of them behind its own. NULL: none. pairs: as
+     * in wick_c_model. */
+    size_t (*own_scratch)(const wick_step *s, const wick_c_buffer *buffers, bool pairs);
 } wick_c_step_printer;
 const wick_c_step_printer *wick_c_step_printer_of(const wick_step *step);
 size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa); /* of the refs it shares */

@@ -123,7 +123,8 @@ static void print_forward(wick_text *t, const wick_attention_job *a, const char 
 
 /* Queries of a block, whose gradients are summed over a block of keys before they are added to the others. */
 static int64_t block_of(const wick_attention_job *a) { return WICK_MIN(a->queries, WICK_ATTENTION_QUERIES); }
-size_t wick_c_attention_scratch(const wick_step *s, const wick_c_buffer *buffers) {
+size_t wick_c_attention_scratch(const wick_step *s, const wick_c_buffer *buffers, bool pairs) {
+    (void)pairs;
     (void)buffers;
     const wick_step_attention *m = s->args;
     return m->stage == 1

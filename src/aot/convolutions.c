@@ -282,7 +282,7 @@ static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_w
                           wick_dtype held) {
     const int64_t elem = (int64_t)wick_ctype_size(c->type), taps = c->kernel[0] * c->kernel[1] * c->kernel[2],
                   count = c->groups * c->co * c->ci * taps;
-    char *packed = wick_arena_alloc(&p->arena, (size_t)(count * elem) + 1), *to = packed;
+    char *packed = wick_arena_alloc(&p->step, (size_t)(count * elem) + 1), *to = packed;
     if (!packed) {
         p->functions.failed = true;
         return 0;
@@ -342,7 +342,7 @@ static void stretch(const float g[3], float u[4]) {
 static int stretched_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const float *w,
                              int64_t lanes) {
     const int64_t count = 16 * c->ci * c->co;
-    float *packed = wick_arena_alloc(&p->arena, (size_t)count * sizeof *packed + 1);
+    float *packed = wick_arena_alloc(&p->step, (size_t)count * sizeof *packed + 1);
     if (!packed) {
         p->functions.failed = true;
         return 0;

@@ -8,21 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "aot/print.h"
+#include "aot/int8.h"
 
 #define line wick_c_line
-
-typedef struct int8_print {
-    const wick_step *from; /* the step that has B, scales and so on among its refs */
-    const wick_step_int8 *m;
-    const wick_int8 *p;
-    const wick_c_buffer *buffers;
-    bool weights_known, columns_known;
-    int64_t columns, weights; /* numbers of */
-    size_t at_columns, bytes;
-    const char *a, *w, *c, *sum; /* types in C */
-    wick_dtype w_dtype;
-} int8_print;
 
 /* ---- what is known ----------------------------------------------------------------------------------------------- */
 
@@ -47,10 +35,6 @@ static const wick_ref *packed_of(const int8_print *q) {
     return ref_at(q, WICK_INT8_AT_PACKED) ? ref_at(q, WICK_INT8_AT_PACKED)
            : q->bytes                     ? &q->from->refs[q->from->n_refs - 1]
                                           : NULL;
-}
-static bool is_quantised(const wick_int8 *p) { return p->result >= WICK_INT8_U8; }
-static int64_t taps_of(const wick_int8 *p) {
-    return p->conv ? p->kernel_dims[0] * p->kernel_dims[1] * p->kernel_dims[2] : 1;
 }
 
 static bool has_zeros(const int8_print *q) {
@@ -86,8 +70,10 @@ size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers, wic
     (void)isa;
     return print_of(s, buffers).bytes;
 }
-size_t wick_c_int8_own_scratch(const wick_step *s, const wick_c_buffer *buffers) {
-    return wick_c_int8_packed(s) < 0 ? print_of(s, buffers).bytes : 0;
+/* What is laid out in the run, then what pairs take. */
+size_t wick_c_int8_own_scratch(const wick_step *s, const wick_c_buffer *buffers, bool pairs) {
+    const size_t own = wick_c_int8_packed(s) < 0 ? print_of(s, buffers).bytes : 0;
+    return own + (pairs ? wick_c_int8_pairs_scratch(&((const wick_step_int8 *)s->args)->product) : 0);
 }
 int wick_c_int8_packed(const wick_step *s) { return ((const wick_step_int8 *)s->args)->at[WICK_INT8_AT_PACKED] - 1; }
 
@@ -114,11 +100,11 @@ static int64_t offset_of(const wick_step_int8 *m, int64_t which) {
     return at;
 }
 
-static int known_weights(wick_c_printer *printer, const int8_print *q) {
+int wick_c_int8_weights(wick_c_printer *printer, const int8_print *q, int64_t lanes) {
     const wick_int8 *p = q->p;
-    const int64_t lanes = lanes_of(printer, q), taps = taps_of(p), elem = (int64_t)wick_dtype_size(q->w_dtype);
+    const int64_t taps = wick_c_int8_taps(p), elem = (int64_t)wick_dtype_size(q->w_dtype);
     const void *zeros = data_at(q, WICK_INT8_AT_B_ZERO);
-    char *to = wick_arena_alloc(&printer->arena, (size_t)(q->weights * elem) + 1);
+    char *to = wick_arena_alloc(&printer->step, (size_t)(q->weights * elem) + 1);
     int64_t at = 0;
     if (!to) {
         printer->functions.failed = true;
@@ -153,7 +139,7 @@ static int known_weights(wick_c_printer *printer, const int8_print *q) {
 /* The same in the run. */
 static void print_weights(wick_c_printer *printer, const int8_print *q) {
     const wick_int8 *p = q->p;
-    const int64_t lanes = lanes_of(printer, q), taps = taps_of(p);
+    const int64_t lanes = lanes_of(printer, q), taps = wick_c_int8_taps(p);
     const char *b = p->b_signed ? "int8_t" : "uint8_t", *each = p->b_zero_each  ? p->conv && !p->depthwise
                                                                                       ? " - zero[g * N + j]"
                                                                                   : p->conv ? " - zero[g]"
@@ -213,16 +199,11 @@ static float whole_steps(double x, float scale) {
     return (float)rounded((double)WICK_MAX(-512.0f, WICK_MIN((float)x / scale, 512.0f)));
 }
 
-typedef struct int8_known {
-    float *scale, *bias, bounds[3];
-    int32_t *added;
-    bool same_scale;
-} int8_known;
 static bool find_columns(wick_c_printer *printer, const int8_print *q, int8_known *k) {
     const wick_int8 *p = q->p;
     *k = (int8_known){.same_scale = true};
     if (p->result == WICK_INT8_I32) return true;
-    k->scale = wick_arena_zalloc(&printer->arena, (size_t)(3 * q->columns + 1) * 4);
+    k->scale = wick_arena_zalloc(&printer->step, (size_t)(3 * q->columns + 1) * 4);
     if (!k->scale) {
         printer->functions.failed = true;
         return false;
@@ -235,16 +216,16 @@ static bool find_columns(wick_c_printer *printer, const int8_print *q, int8_know
     const uint64_t word = wick_fp_enter(); /* as when a plan packs them */
     for (int64_t j = 0; j < q->columns; j++) {
         const float scale = *a_scale * b_scale[p->b_scale_each ? j : 0];
-        k->scale[j] = is_quantised(p) ? scale / *c_scale : scale;
+        k->scale[j] = wick_c_int8_quantises(p) ? scale / *c_scale : scale;
         k->same_scale &= k->scale[j] == k->scale[0];
         if (!bias) continue;
-        if (is_quantised(p))
+        if (wick_c_int8_quantises(p))
             k->added[j] =
                 p->bias_is_f32 ? rounded((double)(((const float *)bias)[j] / scale)) : ((const int32_t *)bias)[j];
         else
             k->bias[j] = p->bias_is_f32 ? ((const float *)bias)[j] : (float)((const int32_t *)bias)[j] * scale;
     }
-    if (is_quantised(p)) {
+    if (wick_c_int8_quantises(p)) {
         const bool is_signed = p->result == WICK_INT8_I8;
         const int32_t point = byte_at(data_at(q, WICK_INT8_AT_ZERO), is_signed, 0), least = is_signed ? -128 : 0;
         float low = (float)(least - point), high = (float)(least + 255 - point);
@@ -272,7 +253,7 @@ static void print_bound(wick_text *t, double bound, const char *join, const char
 static void print_columns(wick_c_printer *printer, const int8_print *q) {
     static const char *const names[] = {"a_scale", "b_scale", "c_scale", "c_zero", "bias"};
     const wick_int8 *p = q->p;
-    const bool quantised = is_quantised(p), is_signed = p->result == WICK_INT8_I8;
+    const bool quantised = wick_c_int8_quantises(p), is_signed = p->result == WICK_INT8_I8;
     const int least = is_signed ? -128 : 0;
     wick_text t = {0};
     wick_text_add(&t, "(");
@@ -402,7 +383,7 @@ static int open_taps(wick_text *t, int depth, const wick_int8 *p) {
 static void print_conv_panel(wick_text *t, int depth, const int8_print *q, const int8_known *known, int64_t width,
                              const char *o) {
     const wick_int8 *p = q->p;
-    const int64_t taps = taps_of(p), channels = p->groups * p->ci;
+    const int64_t taps = wick_c_int8_taps(p), channels = p->groups * p->ci;
     char first[64], to[96];
     const int opened = depth;
     line(t, depth, "%s acc[%lld] = {0};", q->sum, LL(width));
@@ -531,7 +512,7 @@ wick_status wick_c_print_int8(wick_c_printer *printer, const wick_step *s) {
     const int64_t lanes = lanes_of(printer, &q);
     const wick_ref *zero = m->at[WICK_INT8_AT_A_ZERO] ? &s->refs[m->at[WICK_INT8_AT_A_ZERO] - 1] : NULL,
                    *packed = from == s ? packed_of(&q) : &s->refs[wick_c_int8_packed(s)];
-    const bool zero_known = !zero || wick_c_is_data(printer, zero), quantised = is_quantised(p),
+    const bool zero_known = !zero || wick_c_is_data(printer, zero), quantised = wick_c_int8_quantises(p),
                columns = p->result != WICK_INT8_I32;
     const wick_dtype a_dtype = p->a_signed ? WICK_I8 : WICK_U8;
     const wick_dtype c_dtype = p->result == WICK_INT8_I32   ? WICK_I32
@@ -541,11 +522,16 @@ wick_status wick_c_print_int8(wick_c_printer *printer, const wick_step *s) {
     if (from == s) WICK_TRY(wick_c_print_int8_pack(printer, s));
     int8_known known = {0};
     if (q.columns_known && !find_columns(printer, &q, &known)) return WICK_OK; /* out of memory, which the text knows */
+    const int32_t zero_is = zero && zero_known ? byte_at(wick_c_data(printer, zero), p->a_signed, 0) : 0;
+    if (printer->m->pairs && zero_known && wick_c_int8_pairs(&q, &known, zero_is)) {
+        const wick_ref *scratch = wick_c_int8_pairs_scratch(p) ? &s->refs[s->n_refs - 1] : NULL;
+        wick_c_print_int8_pairs(printer, s, &q, &known, zero_is, scratch);
+        return WICK_OK;
+    }
     const bool scales = columns && !(q.columns_known && known.same_scale), adds = columns && p->has_bias;
     wick_text t = {0}, done = {0};
     char less[32] = " - *zero"; /* than what is read */
-    if (zero_known)
-        snprintf(less, sizeof less, " - %d", (int)byte_at(zero ? wick_c_data(printer, zero) : NULL, p->a_signed, 0));
+    if (zero_known) snprintf(less, sizeof less, " - %d", (int)zero_is);
     wick_text_add(&t, "(const %s *x, const %s *w, ", q.a, q.w);
     if (!zero_known) wick_text_add(&t, "const %s *zero, ", q.a);
     if (scales) wick_text_add(&t, "const float *scale, ");
@@ -570,7 +556,7 @@ wick_status wick_c_print_int8(wick_c_printer *printer, const wick_step *s) {
     wick_c_argument(printer, &s->refs[m->at[WICK_INT8_AT_A] - 1], a_dtype);
     wick_text_add(&printer->calls, ", ");
     if (q.weights_known)
-        wick_c_constant_at(printer, known_weights(printer, &q), 0);
+        wick_c_constant_at(printer, wick_c_int8_weights(printer, &q, lanes), 0);
     else
         wick_c_argument(printer, packed, q.w_dtype);
     wick_text_add(&printer->calls, ", ");

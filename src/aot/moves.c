@@ -105,6 +105,38 @@ wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
+/* ---- tuples of indices ------------------------------------------------------------------------------------------- */
+
+wick_status wick_c_print_ravel(wick_c_printer *p, const wick_step *s) {
+    const wick_step_ravel *m = s->args;
+    wick_text t = {0};
+    wick_text_add(&t, "(const int64_t *index, int64_t *y) {\n");
+    if (!m->n) line(&t, 1, "(void)index;");
+    if (m->n) {
+        line(&t, 1, "static const int64_t dims[%d] = {", m->n);
+        for (int k = 0; k < m->n; k++) line(&t, 2, k + 1 < m->n ? "%lld," : "%lld};", LL(m->dims[k]));
+    }
+    line(&t, 1, "for (long i = 0; i < %lld; i++, index += %d) {", LL(m->count), m->n);
+    line(&t, 2, "int64_t at = 0;");
+    if (m->n) {
+        line(&t, 2, "for (int k = 0; k < %d; k++) {", m->n);
+        line(&t, 3, "const int64_t j = index[k] < 0 ? index[k] + dims[k] : index[k];");
+        line(&t, 3, "if (j < 0 || j >= dims[k]) return 1;");
+        line(&t, 3, "at = at * dims[k] + j;");
+        line(&t, 2, "}");
+    }
+    line(&t, 2, "y[i] = at;");
+    line(&t, 1, "}");
+    line(&t, 1, "return 0;");
+    wick_text_add(&t, "}\n");
+    wick_c_checking_kernel(p, "ravel", &t, WICK_C_INDEX);
+    wick_c_argument(p, &s->refs[0], WICK_I64);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, &s->refs[1], WICK_I64);
+    wick_text_add(&p->calls, ")) return 2;\n");
+    return WICK_OK;
+}
+
 /* ---- triangles --------------------------------------------------------------------------------------------------- */
 
 wick_status wick_c_print_triangle(wick_c_printer *p, const wick_step *s) {

@@ -121,13 +121,18 @@ static wick_status make_random(wick_c_writing *w, const wick_c_entry *e, int *nu
     return WICK_OK;
 }
 
+/* What steps use as they were lowered: the plan's own may have become fewer. */
 static wick_status place_buffers(wick_c_writing *w) {
     const wick_plan *p = w->plan;
+    bool *used = wick_arena_zalloc(&w->arena, p->n_buffers + 1);
+    if (!used) return wick_c_no_memory(w);
+    for (size_t i = 0; i < p->n_lowered; i++)
+        for (int k = 0; k < p->lowered[i].n_refs; k++) used[p->lowered[i].refs[k].buffer] = true;
     for (size_t i = 0; i < p->n_buffers; i++) {
         const wick_buffer *b = &p->buffers[i];
         wick_c_buffer *c = &w->buffers[i];
         *c = (wick_c_buffer){.size = b->size, .index = b->index};
-        if (b->first < 0) continue;
+        if (!used[i]) continue;
         switch (b->kind) {
         case WICK_BUFFER_TEMP:
             c->place = WICK_C_ARENA;
@@ -183,6 +188,19 @@ static bool find_folded(wick_c_writing *w, size_t *scratch) {
     return true;
 }
 
+/* A folded step makes what an earlier one made, since many nodes use a weight: it is the same bytes. */
+static bool is_made(wick_c_writing *w, const wick_step *s) {
+    if (!w->plan->same_as) return false;
+    for (int k = 0; k < s->n_refs; k++) {
+        const uint32_t into = s->refs[k].buffer, from = w->plan->same_as[into];
+        if (!s->refs[k].write || from == into || w->buffers[from].place != WICK_C_DATA) continue;
+        w->buffers[into].place = WICK_C_DATA;
+        w->buffers[into].data = w->buffers[from].data;
+        return true;
+    }
+    return false;
+}
+
 /* Runs the steps that give the same each time. */
 static wick_status fold(wick_c_writing *w) {
     const wick_plan *p = w->plan;
@@ -193,6 +211,8 @@ static wick_status fold(wick_c_writing *w) {
     for (size_t i = 0; i < p->n_lowered; i++) {
         const wick_step *s = &p->lowered[i];
         if (!w->folded[i]) continue;
+        w->n_folded++;
+        if (is_made(w, s)) continue;
         void *ptr[WICK_STEP_BUFFERS];
         for (int k = 0; k < s->n_refs; k++) {
             wick_c_buffer *b = &w->buffers[s->refs[k].buffer];
@@ -207,7 +227,6 @@ static wick_status fold(wick_c_writing *w) {
         const uint64_t word = wick_fp_enter();
         s->run(s->args, ptr, 0, s->tasks, scratch);
         wick_fp_restore(word);
-        w->n_folded++;
     }
     return WICK_OK;
 }
@@ -246,7 +265,7 @@ static wick_status lay_out(wick_c_writing *w) {
         const wick_step *s = wick_c_step_at(w, i);
         if (w->folded[i] || !wick_c_is_printed(s)) continue;
         const wick_c_step_printer *kind = wick_c_step_printer_of(s);
-        const size_t own = kind->own_scratch ? kind->own_scratch(s, w->buffers) : 0;
+        const size_t own = kind->own_scratch ? kind->own_scratch(s, w->buffers, w->pairs) : 0;
         if (own) s = with_scratch(w, &l, s, own);
         if (!s) return wick_c_no_memory(w);
         for (int k = 0; k < s->n_refs; k++) {
@@ -333,6 +352,20 @@ static wick_status make_function(wick_c_writing *w, const wick_c_entry *e, wick_
     return WICK_OK;
 }
 
+static wick_status find_variant(wick_c_writing *w, const char *isa) {
+    const char *tier = wick_tier_name(wick_tier_current());
+    w->pairs = isa && strcmp(isa, "cortex-m") == 0;
+    if (!isa || w->pairs) return WICK_OK;
+    w->isa = strcmp(isa, "avx512") == 0 ? WICK_C_AVX512 : strcmp(isa, "avx2") == 0 ? WICK_C_AVX2 : WICK_C_PLAIN;
+    if (!w->isa)
+        return wick_msg_set(w->msg, WICK_ERR_INVALID, "there is no variant of C for \"%s\": avx2, avx512 and cortex-m",
+                            isa);
+    if (strcmp(isa, tier) != 0)
+        return wick_msg_set(w->msg, WICK_ERR_INVALID, "the plan is for tier %s, and not for %s, whose C was asked for",
+                            tier, isa);
+    return WICK_OK;
+}
+
 static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries, const char *folder,
                            const wick_c_options *o, wick_c_info *info) {
     const char *name = o->name ? o->name : "model";
@@ -360,18 +393,8 @@ static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries
         .fused = true, /* as the base tier there */
 #endif
     };
-    if (o->isa) {
-        const char *tier = wick_tier_name(wick_tier_current());
-        w->isa = strcmp(o->isa, "avx512") == 0 ? WICK_C_AVX512
-                 : strcmp(o->isa, "avx2") == 0 ? WICK_C_AVX2
-                                               : WICK_C_PLAIN;
-        if (!w->isa)
-            return wick_msg_set(w->msg, WICK_ERR_INVALID, "there is no variant of C for \"%s\": avx2 and avx512",
-                                o->isa);
-        if (strcmp(o->isa, tier) != 0)
-            return wick_msg_set(w->msg, WICK_ERR_INVALID,
-                                "the plan is for tier %s, and not for %s, whose C was asked for", tier, o->isa);
-    }
+    WICK_TRY(find_variant(w, o->isa));
+    m.pairs = w->pairs;
     m.isa = w->isa;
     m.fused = m.fused || w->isa;
     for (int i = 0; i < n; i++) {

@@ -16,6 +16,7 @@ typedef struct wick_c_writing {
     const wick_tensor **state_of; /* by state */
     int n_states;
     wick_c_isa isa;
+    bool pairs; /* as in wick_c_model */
 
     const wick_plan *plan;
     const wick_c_entry *entry;

@@ -22,7 +22,7 @@ typedef struct wick_c_printer {
     const wick_c_model *m;
     const wick_c_function *f; /* that is being printed */
     wick_msg *msg;
-    wick_arena arena;
+    wick_arena arena, step; /* step: of the step that is printed, as weights in their order */
     wick_text functions, calls; /* of kernels; of them in order, for f */
     wick_c_uses uses;
     wick_c_constant_array *constants;
@@ -69,6 +69,8 @@ wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_triangle(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_ravel(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_trees(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_random(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_draw(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_arg(wick_c_printer *p, const wick_step *s);
@@ -77,6 +79,7 @@ wick_status wick_c_print_sort(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_resample(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_attention(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_int4(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8_pack(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8(wick_c_printer *p, const wick_step *s);
@@ -87,9 +90,10 @@ wick_status wick_c_print_int8(wick_c_printer *p, const wick_step *s);
 size_t wick_c_conv_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa);
 size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa);
 size_t wick_c_recurrent_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa);
-size_t wick_c_int8_own_scratch(const wick_step *s, const wick_c_buffer *buffers);
-size_t wick_c_attention_scratch(const wick_step *s, const wick_c_buffer *buffers);
-size_t wick_c_draw_scratch(const wick_step *s, const wick_c_buffer *buffers);
+size_t wick_c_int8_own_scratch(const wick_step *s, const wick_c_buffer *buffers, bool pairs);
+size_t wick_c_attention_scratch(const wick_step *s, const wick_c_buffer *buffers, bool pairs);
+size_t wick_c_draw_scratch(const wick_step *s, const wick_c_buffer *buffers, bool pairs);
+size_t wick_c_trees_scratch(const wick_step *s, const wick_c_buffer *buffers, bool pairs);
 /* The ref that packed operands are in, or -1. */
 int wick_c_recurrent_packed(const wick_step *s);
 int wick_c_int8_packed(const wick_step *s);
@@ -142,6 +146,10 @@ size_t wick_c_vector_scratch(const wick_convolution *c);
  * lies behind it, result. */
 void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution *c, wick_text *t);
 int64_t wick_c_panel(const wick_c_model *m, int64_t outputs);
+
+/* ---- pairs of 16 bits, in int8_pairs.c --------------------------------------------------------------------------- */
+
+void wick_c_print_pairs(wick_text *out); /* macros and functions */
 
 /* ---- lines, in lines.c ------------------------------------------------------------------------------------------- */
 

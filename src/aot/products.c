@@ -102,7 +102,7 @@ static const char *term_text(const wick_gemm *g) {
 /* B [k, n] in panels of `lanes` columns, [panel][k][lanes], the last one narrower; k in the order of sums. */
 int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, wick_dtype held, int64_t lanes) {
     const int64_t elem = (int64_t)wick_dtype_size(operand_of(g));
-    char *packed = wick_arena_alloc(&p->arena, (size_t)(g->k * g->n * elem) + 1), *to = packed;
+    char *packed = wick_arena_alloc(&p->step, (size_t)(g->k * g->n * elem) + 1), *to = packed;
     if (!packed) {
         p->functions.failed = true;
         return 0;

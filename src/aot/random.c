@@ -64,7 +64,8 @@ wick_status wick_c_print_random(wick_c_printer *p, const wick_step *s) {
 
 /* ---- from random bits and from uniform numbers ------------------------------------------------------------------- */
 
-size_t wick_c_draw_scratch(const wick_step *s, const wick_c_buffer *buffers) {
+size_t wick_c_draw_scratch(const wick_step *s, const wick_c_buffer *buffers, bool pairs) {
+    (void)pairs;
     (void)buffers;
     if (s->node->op != &wick_op_multinomial) return 0;
     return WICK_ALIGN_UP((size_t)(((const wick_step_draw *)s->args)->n + 1) * sizeof(double), 16);

@@ -21,9 +21,9 @@ static bool make_lists(wick_c_printer *p, const wick_gemm *g, const float *b, li
     int64_t n = 0;
     for (int64_t j = 0; j < g->n; j++)
         for (int64_t k = 0; k < g->k; k++) n += b[k * g->b_row + j * g->b_col] != 0;
-    *l = (lists){.counts = wick_arena_zalloc(&p->arena, (size_t)(g->n * blocks) * sizeof(uint16_t)),
-                 .places = wick_arena_alloc(&p->arena, (size_t)(n + 1) * sizeof(uint16_t)),
-                 .weights = wick_arena_alloc(&p->arena, (size_t)(n + 1) * sizeof(float)),
+    *l = (lists){.counts = wick_arena_zalloc(&p->step, (size_t)(g->n * blocks) * sizeof(uint16_t)),
+                 .places = wick_arena_alloc(&p->step, (size_t)(n + 1) * sizeof(uint16_t)),
+                 .weights = wick_arena_alloc(&p->step, (size_t)(n + 1) * sizeof(float)),
                  .n_counts = g->n * blocks};
     if (!l->counts || !l->places || !l->weights) return false;
     uint16_t *count = l->counts;

@@ -49,6 +49,7 @@ static const wick_c_step_printer printers[WICK_STEP_KINDS] = {
     [WICK_STEP_INT8] = {.print = wick_c_print_int8,
                         .packed = wick_c_int8_packed,
                         .own_scratch = wick_c_int8_own_scratch},
+    [WICK_STEP_INT4] = {.print = wick_c_print_int4},
     [WICK_STEP_INTEGERS] = {.print = wick_c_print_integers},
     [WICK_STEP_ATTENTION] = {.print = wick_c_print_attention, .own_scratch = wick_c_attention_scratch},
     [WICK_STEP_RANDOM] = {.print = wick_c_print_random},
@@ -58,6 +59,8 @@ static const wick_c_step_printer printers[WICK_STEP_KINDS] = {
     [WICK_STEP_SORT] = {.print = wick_c_print_sort, .shares = sort_shares},
     [WICK_STEP_ALONG] = {.print = wick_c_print_along},
     [WICK_STEP_TRIANGLE] = {.print = wick_c_print_triangle},
+    [WICK_STEP_RAVEL] = {.print = wick_c_print_ravel},
+    [WICK_STEP_TREES] = {.print = wick_c_print_trees, .own_scratch = wick_c_trees_scratch},
 };
 
 const wick_c_step_printer *wick_c_step_printer_of(const wick_step *s) { return &printers[s->kind]; }

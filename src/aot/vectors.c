@@ -195,7 +195,7 @@ static void print_frame(wick_text *t, int depth, const wick_convolution *c) {
 static int packed(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const panels *q, const float *w) {
     const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], sources = c->ci,
                   count = c->groups * taps * sources * padded(q);
-    float *all = wick_arena_zalloc(&p->arena, (size_t)count * sizeof *all + 1), *to = all;
+    float *all = wick_arena_zalloc(&p->step, (size_t)count * sizeof *all + 1), *to = all;
     if (!all) {
         p->functions.failed = true;
         return 0;
@@ -507,7 +507,7 @@ wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s) {
     const wick_gemm *g = &m->gemm;
     const panels q = panels_of(p->m, g->n, g->m == 1 ? 8 : MOST_VECTORS);
     const float *b = wick_c_data(p, &s->refs[1]);
-    float *all = wick_arena_zalloc(&p->arena, (size_t)(g->k * padded(&q)) * sizeof *all + 1), *to = all;
+    float *all = wick_arena_zalloc(&p->step, (size_t)(g->k * padded(&q)) * sizeof *all + 1), *to = all;
     wick_text t = {0};
     if (!all) {
         p->functions.failed = true;

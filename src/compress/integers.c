@@ -13,6 +13,29 @@ static size_t place(const layer *l, int64_t c, int64_t j) {
     return (size_t)(l->axis == 0 ? c * each + j : j * channels + c);
 }
 
+/* The sum of squares of what rounding and clipping change in channel c. */
+static double squares(const layer *l, int64_t c, int64_t each, float scale) {
+    const float most = (float)most_weight(l);
+    double sum = 0;
+    for (int64_t j = 0; j < each; j++) {
+        const float w = l->weights[place(l, c, j)], held = fminf(fmaxf(rintf(w / scale), -most), most);
+        const double error = (double)w - (double)held * (double)scale;
+        sum += error * error;
+    }
+    return sum;
+}
+/* Of few bits the scale of least square error, of 40 to 100 % of the largest weight's. */
+static float best_scale(const layer *l, int64_t c, int64_t each, float largest) {
+    float best = largest;
+    double least = INFINITY;
+    for (int percent = 100; percent >= 40 && largest > 0; percent -= 2) {
+        const float scale = largest * ((float)percent / 100);
+        const double error = scale > 0 ? squares(l, c, each, scale) : (double)INFINITY;
+        if (error < least) least = error, best = scale;
+    }
+    return best;
+}
+
 /* The largest magnitude of each channel over that of the integers; one that is nothing but zeros has the largest scale
  * of all. */
 static wick_status weight_scales(const wick_quantizer *q, const layer *l, double input_scale, float *scale) {
@@ -26,7 +49,8 @@ static wick_status weight_scales(const wick_quantizer *q, const layer *l, double
                 return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: weights %s have NaN or Inf", l->name);
             largest = fmaxf(largest, fabsf(w));
         }
-        scale[c] = largest / (float)most_weight(q);
+        scale[c] = largest / (float)most_weight(l);
+        if (l->bits <= FEW_BITS && !l->step) scale[c] = best_scale(l, c, each, scale[c]);
         most = fmaxf(most, scale[c]);
     }
     if (!(most > 0)) most = 1;
@@ -53,18 +77,26 @@ static double lost_mean(const layer *l, int64_t c, int64_t j, double error) {
     return error * l->mean[part * in + j / taps];
 }
 
+/* To two a byte, the first in the low bits. */
+static void pack(int8_t *bytes, int64_t n) {
+    for (int64_t i = 0; i < n; i += 2) {
+        const int low = bytes[i] & 15, high = i + 1 < n ? bytes[i + 1] & 15 : 0;
+        bytes[i / 2] = (int8_t)(uint8_t)(low | high << 4);
+    }
+}
+
 static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t *bytes, int32_t *bias) {
     const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
     const double input_scale = q->sites[l->site].scale;
     WICK_TRY(weight_scales(q, l, input_scale, scale));
     double signal = 0, noise = 0;
+    const float most = (float)most_weight(l);
     const bool corrects = l->mean && l->bias && !q->trained;
     for (int64_t c = 0; c < channels; c++) {
         double lost = 0;
         for (int64_t j = 0; j < each; j++) {
             const size_t at = place(l, c, j);
-            const float w = l->weights[at],
-                        held = fminf(fmaxf(rintf(w / scale[c]), -(float)most_weight(q)), (float)most_weight(q));
+            const float w = l->weights[at], held = fminf(fmaxf(rintf(w / scale[c]), -most), most);
             const double error = (double)w - (double)held * (double)scale[c];
             bytes[at] = (int8_t)held;
             signal += (double)w * (double)w, noise += error * error;
@@ -76,7 +108,9 @@ static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t 
         bias[c] = unit > 0 ? (int32_t)rint(value / (double)unit) : 0; /* both are next to 0 */
     }
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
-    WICK_TRY(wick_quantizer_state(q, l->name, "", WICK_I8, l->type.rank, l->type.dims, bytes, &l->q));
+    if (l->bits <= 4) pack(bytes, wick_type_count(&l->type));
+    WICK_TRY(wick_quantizer_state(q, l->name, "", l->bits > 4 ? WICK_I8 : WICK_I4, l->type.rank, l->type.dims, bytes,
+                                  &l->q));
     WICK_TRY(wick_quantizer_state(q, l->name, "_scale", WICK_F32, 1, &channels, scale, &l->scale));
     if (!l->bias) return WICK_OK;
     for (int64_t c = 0; c < channels; c++) scale[c] = (float)input_scale * scale[c];

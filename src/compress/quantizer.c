@@ -204,6 +204,15 @@ static wick_status keep_by_name(wick_quantizer *q, const char *pattern) {
                         "quantizer: no layer's name matches \"%.100s\"; the first is %s", pattern, q->layers[0].name);
 }
 
+/* How many bits the weights of each layer have. */
+static void set_bits(wick_quantizer *q, const wick_quantizer_options *o) {
+    const int bits = o->reduce_range && o->weight_bits > 7 ? 7 : o->weight_bits;
+    for (int i = 0; i < q->n_layers; i++) {
+        const bool wide = o->wide ? wick_glob(o->wide, q->layers[i].name) : i == 0 || i == q->n_layers - 1;
+        q->layers[i].bits = wide && o->weight_bits < 8 ? o->reduce_range ? 7 : 8 : bits;
+    }
+}
+
 static wick_status make_grams(wick_quantizer *q) {
     for (int i = 0; i < q->n_layers; i++) {
         layer *l = &q->layers[i];
@@ -251,6 +260,7 @@ static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_qu
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "quantizer: the function has no %sproduct of f32 with weights",
                             is_int4(q) ? "" : "convolution and no ");
     WICK_TRY(keep_by_name(q, o->keep));
+    set_bits(q, o);
     WICK_TRY(fetch_weights(q));
     if (is_int4(q)) WICK_TRY(make_grams(q));
     if (o->equalise) WICK_TRY(wick_quantizer_equalise(q));
@@ -275,6 +285,14 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
                                  "quantizer: no such calibration, or percentile %g is not above 50 and at most 100, or "
                                  "momentum %g not between 0 and 1",
                                  o.percentile, o.momentum);
+    if (o.weight_bits == 0) o.weight_bits = 8;
+    if (o.weight_bits < 2 || o.weight_bits > 8 ||
+        (o.weight_bits < 8 && (o.block || o.weights_only || (o.per_tensor && o.weight_bits <= FEW_BITS))))
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "quantizer: weight_bits %d is from 2 to 8, of few with a scale for each channel, and "
+                                 "not with block or weights_only",
+                                 o.weight_bits);
+    if (o.weight_bits <= FEW_BITS) o.learn_steps = true;
     if (o.learn_steps && o.per_tensor)
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  "quantizer: steps are learned for each channel, not per_tensor");
@@ -296,7 +314,7 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
         .ctx = ctx, .source = model, .fn = fn, .user = user, .n_in = n_in, .n_out = n_out, .options = o};
     wick_arena_init(&q->arena, &ctx->alloc, 0);
     const wick_status status = prepare(q, in, &o);
-    q->options.keep = NULL; /* the caller's */
+    q->options.keep = q->options.wide = NULL; /* the caller's */
     if (status != WICK_OK) wick_quantizer_free(&q);
     *out = q;
     return status;

@@ -18,6 +18,7 @@ typedef struct layer {
     float *bias;    /* of a convolution, likewise; or NULL */
     char *bias_name;
     bool kept;
+    int bits;  /* of a weight, with 8 for activations */
     int site;  /* of what it takes */
     int group; /* of what it takes; -1: none */
     double sqnr;
@@ -78,7 +79,9 @@ struct wick_quantizer {
     bool finished;
 };
 
-static inline int most_weight(const wick_quantizer *q) { return q->options.reduce_range ? 63 : 127; }
+enum { FEW_BITS = 6 }; /* so many or fewer have scales that clip */
+/* The integers of its weights go from -most to most. */
+static inline int most_weight(const layer *l) { return (1 << (l->bits - 1)) - 1; }
 
 /* Activations stay in floats. */
 static inline bool weights_alone(const wick_quantizer *q) { return q->options.block || q->options.weights_only; }
@@ -121,17 +124,21 @@ const char *wick_quantizer_state_name(const wick_quantizer *q, const wick_subjec
 /* What a walk over the subject makes of it. */
 typedef enum purpose {
     FLOATS,
-    TRAINED, /* in floats that are what 8 bits say, and let gradients through */
-    QUANTISED
+    QUANTISED,
+    LIVE,   /* quantised likewise, by weights and steps that a plan trains: what QUANTISED will be of them */
+    TRAINED /* in floats, with gradients; every value that is quantised, and every result, is what LIVE makes of it */
 } purpose;
 
 typedef struct replay {
     wick_quantizer *q;
     reading *r;
     purpose purpose;
-    bool *needed;       /* by node */
-    wick_tensor **made; /* by value: as its node gives it */
-    wick_tensor **read; /* by value: as others read it */
+    bool *needed;              /* by node */
+    wick_tensor **made;        /* by value: as its node gives it */
+    wick_tensor **read;        /* by value: as others read it */
+    wick_tensor **steps;       /* of LIVE, by site: its scale; NULL: it has none so far */
+    wick_tensor **weights;     /* of LIVE, by layer: as the product reads them */
+    const struct replay *live; /* of TRAINED */
 } replay;
 
 wick_status wick_replay_new(replay *p, wick_quantizer *q, reading *r, purpose why);
@@ -178,5 +185,16 @@ wick_status wick_quantizer_moved(wick_quantizer *q);
 
 /* The layers' weights are what training made of them, if there is any. */
 wick_status wick_quantizer_take_trained(wick_quantizer *q);
+
+/* ---- live.c ------------------------------------------------------------------------------------------------------ */
+
+/* What integers.c makes of a layer, recorded: of weights, bias and steps as they are when a plan runs. */
+typedef struct live_layer {
+    wick_tensor *q, *scale;           /* i8, as the product reads it, and [channels] */
+    wick_tensor *bias_q, *bias_scale; /* i32 and f32 [channels], of a convolution with a bias; NULL */
+} live_layer;
+live_layer wick_quantizer_live_layer(const wick_quantizer *q, const layer *l, wick_tensor *input_scale);
+/* The scale of an activation, 0-d. */
+wick_tensor *wick_quantizer_live_scale(wick_context *ctx, const site *s);
 
 #endif

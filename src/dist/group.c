@@ -65,6 +65,7 @@ wick_status wick_group_exchange(wick_group *g, wick_group_op op, int n_out, cons
                                 const wick_parcel *in) {
     WICK_TRY(wick_group_usable(g));
     if (!g->wire.transport) return WICK_OK;
+    for (int i = 0; i < n_out; i++) g->sent += out[i].size;
     const wick_exchange x = {.op = op,
                              .sequence = g->sequence++,
                              .what = wick_group_op_name(op),
@@ -104,6 +105,38 @@ wick_status wick_group_gather(wick_group *g, const void *mine, size_t size, void
         return wick_group_fail(g, WICK_ERR_NOMEM, "group_gather: out of memory");
     if (size) memmove((uint8_t *)all + (size_t)g->wire.rank * size, mine, size);
     return gather(g, WICK_GROUP_GATHER, all, size);
+}
+
+/* A message that left rank 0 at s, by its clock, came here before a, by ours: we are ahead by a - s at most; and those
+ * that leave here say by how much at least. */
+wick_status wick_group_clock(wick_group *g, int64_t *ahead, int64_t *error) {
+    enum { ROUNDS = 8 };
+    typedef struct times {
+        uint64_t sent, arrived; /* of this message; of the one before */
+    } times;
+    const size_t bytes = (size_t)g->wire.size * sizeof(times);
+    int64_t least = INT64_MIN, most = INT64_MAX;
+    uint64_t sent = 0, arrived = 0;
+    WICK_TRY(wick_group_usable(g));
+    if (!ahead) return wick_group_fail(g, WICK_ERR_INVALID, "group_clock: ahead is NULL");
+    times *all = wick_alloc(&g->ctx->alloc, bytes);
+    if (!all) return wick_group_fail(g, WICK_ERR_NOMEM, "group_clock: out of memory");
+    wick_status status = WICK_OK;
+    for (int i = 0; i <= ROUNDS && status == WICK_OK; i++) {
+        const uint64_t before = sent;
+        sent = wick_now_ns();
+        const times mine = {sent, arrived};
+        status = wick_group_gather(g, &mine, sizeof mine, all);
+        arrived = wick_now_ns();
+        if (status == WICK_OK) most = WICK_MIN(most, (int64_t)(arrived - all[0].sent));
+        if (status == WICK_OK && i) least = WICK_MAX(least, (int64_t)(before - all[0].arrived));
+    }
+    wick_release(&g->ctx->alloc, all, bytes);
+    if (status != WICK_OK) return status;
+    const bool same = g->wire.rank == 0 || (least <= 0 && most >= 0);
+    *ahead = same ? 0 : least + (most - least) / 2;
+    if (error) *error = g->wire.rank == 0 ? 0 : same ? WICK_MAX(most, -least) : (most - least + 1) / 2;
+    return WICK_OK;
 }
 
 wick_status wick_group_barrier(wick_group *g) {
@@ -315,11 +348,14 @@ void wick_group_close(wick_group **group) {
     wick_group *g = group ? *group : NULL;
     if (!g) return;
     *group = NULL;
+    wick_group_fast_free(g);
     wick_group_sum_free(g);
+    wick_group_shares_free(g);
     if (g->wire.transport) g->wire.transport->close(g->wire.self, g->broken);
     wick_release(&g->ctx->alloc, g, sizeof *g);
 }
 
 int wick_group_rank(const wick_group *g) { return g->wire.rank; }
 int wick_group_size(const wick_group *g) { return g->wire.size; }
+uint64_t wick_group_sent(const wick_group *g) { return g->sent; }
 const char *wick_group_transport(const wick_group *g) { return g->wire.transport ? g->wire.transport->name : "none"; }

@@ -27,7 +27,7 @@ typedef struct tree_block {
 
 /* The sum that is being made (sum.c). */
 typedef struct group_sum {
-    bool begun;
+    bool begun, flat; /* flat: no tree: one vector gets all leaves (fast.c) */
     int leaves, first, end; /* of all ranks; of this one */
     size_t count;
     int leaf;                     /* the next one of this rank */
@@ -43,14 +43,41 @@ typedef struct group_sum {
     size_t parcels_bytes;
 } group_sum;
 
+/* What wick_group_set_fast asked for (fast.c). */
+typedef struct group_fast {
+    bool on;
+    wick_wire_type wire;
+    size_t exact;    /* floats at the end of a vector that go in f32 */
+    float *lost;     /* bf16: what rounding took away, of as many floats as go in bf16 */
+    uint16_t *words; /* those floats in bf16 */
+    size_t lost_bytes, words_bytes;
+    size_t key; /* 1 + the length of the context's numerics key without this; 0: it was never changed */
+} group_fast;
+/* Who computes which leaves, and how fast (shares.c). */
+typedef struct rank_speed {
+    double seconds, leaves;
+} rank_speed;
+typedef struct group_shares {
+    int leaves;                /* of so many; 0: shares are even */
+    int *first, *next;         /* [size + 1]: rank r has leaves first[r] to first[r + 1] - 1; and what may follow */
+    rank_speed *speeds, *told; /* [size]: what is known of each rank; what it told in a look */
+    double *leaf;              /* [size]: seconds for one leaf; 0: not known */
+    rank_speed own;            /* of this rank, since the last look */
+    int steps;                 /* since then */
+    bool begun;                /* the first step is over */
+} group_shares;
+
 struct wick_group {
     wick_context *ctx;
     wick_wire wire; /* transport NULL: a group of one */
     double timeout, start_timeout;
     uint32_t sequence;
+    uint64_t sent; /* bytes */
     bool opening, broken;
     wick_msg msg;
     group_sum sum;
+    group_fast fast;
+    group_shares shares;
 };
 
 /* Sets the group's error. */
@@ -64,11 +91,33 @@ wick_status wick_group_usable(wick_group *g);
 /* The complete subtrees that leaves first to end - 1 are made of, the fewest, in ascending order: at most
  * 2 log2(leaves). */
 int wick_tree_blocks(int first, int end, tree_block blocks[BLOCKS_MAX]);
-static inline int wick_tree_first(int leaves, int rank, int ranks) { return (int)((int64_t)leaves * rank / ranks); }
 /* out[i] = the sum over the tree of the vectors of n blocks that follow each other and make up one complete subtree. No
  * result is in the way of an operand but the same element of it. */
 void wick_tree_sum(wick_pool *pool, int n, const tree_block *blocks, const float *const *vectors, float *out,
                    size_t count);
 void wick_group_sum_free(wick_group *g);
+/* At least so many bytes of the sum's `parts` and `parcels`; what was in them is gone. */
+bool wick_group_sum_room(wick_group *g, size_t parts, size_t parcels);
+
+enum { PART_ALIGN = 16 /* floats: parts begin at cache lines */ };
+/* Where rank r's part of a vector of count floats begins. */
+static inline size_t wick_part_begin(size_t count, int r, int ranks) {
+    const size_t lines = (count + PART_ALIGN - 1) / PART_ALIGN, n = (size_t)ranks, at = (size_t)r;
+    return WICK_MIN((lines / n * at + lines % n * at / n) * PART_ALIGN, count);
+}
+static inline size_t wick_part_size(size_t count, int r, int ranks) {
+    return wick_part_begin(count, r + 1, ranks) - wick_part_begin(count, r, ranks);
+}
+
+/* fast.c, of a sum that is flat: its memory beside one vector; and from that vector to all ranks' sum. */
+bool wick_group_fast_memory(wick_group *g);
+wick_status wick_group_fast_finish(wick_group *g, float *sum);
+void wick_group_fast_free(wick_group *g);
+wick_status wick_group_check_leaves(wick_group *g, const char *call, int leaves);
+/* The first leaf of a rank; of rank `size`, their number. */
+static inline int wick_group_first(const wick_group *g, int leaves, int rank) {
+    return g->shares.leaves == leaves ? g->shares.first[rank] : (int)((int64_t)leaves * rank / g->wire.size);
+}
+void wick_group_shares_free(wick_group *g);
 
 #endif

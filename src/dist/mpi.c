@@ -11,6 +11,7 @@ enum {
     TAG_OPS = 8,     /* a tag is an op and the low bits of the sequence: at most 32767, which every library has */
     TAG_SEQUENCES = 4095,
     TAG_LEAVE = 0, /* a rank leaves; no op has that number */
+    SUM_PIECE = 1 << 24, /* floats that the library sums at once */
     SPINS = 2000,  /* polls without success before the thread sleeps between them */
     SLEEP_NS = 50000,
     LEAVE_SECONDS = 5 /* that a rank which leaves waits for the others */
@@ -165,6 +166,30 @@ static wick_status exchange(void *self, const wick_exchange *x, wick_msg *msg) {
     return status;
 }
 
+/* The library's own sum of a piece, which can't be taken back: on failure it stays under way. */
+static wick_status sum_piece(mpi_wire *w, const wick_wire_sum *x, float *values, int n, wick_msg *msg) {
+    mpi_handle request;
+    int done = 0, code = mpi_sum(&w->lib, values, n, w->comm, &request);
+    const uint64_t began = wick_now_ns();
+    for (int spins = 0; !code && !done; spins++) {
+        mpi_status s = {{0}};
+        code = mpi_test(&w->lib, &request, &done, &s);
+        if (code || done) break;
+        if ((double)(wick_now_ns() - began) * 1e-9 > x->timeout)
+            return wick_msg_set(msg, WICK_ERR_DEADLINE, "group: %s: the all-reduce of %s did not end in %g s", x->what,
+                                w->lib.name, x->timeout);
+        pause_a_little(spins);
+    }
+    return code ? say_error(w, code, x->what, msg) : WICK_OK;
+}
+
+static wick_status reduce(void *self, const wick_wire_sum *x, wick_msg *msg) {
+    wick_status status = WICK_OK;
+    for (size_t at = 0; at < x->count && status == WICK_OK; at += SUM_PIECE)
+        status = sum_piece(self, x, x->values + at, (int)WICK_MIN(x->count - at, (size_t)SUM_PIECE), msg);
+    return status;
+}
+
 /* Tells all that this rank leaves; true: they all do. Without that MPI_Finalize might wait for ever. */
 static bool leave(mpi_wire *w) {
     const uint64_t end = wick_now_ns() + LEAVE_SECONDS * 1000000000ull;
@@ -227,7 +252,9 @@ static wick_status join(mpi_wire *w, int told, wick_msg *msg) {
 
 wick_status wick_mpi_open(wick_wire *wire, const wick_allocator *alloc, const char *launcher, int told, wick_msg *msg) {
     static const wick_transport transports[] = {
-        {"Open MPI", exchange, close_mpi}, {"MPICH", exchange, close_mpi}, {"MPI", exchange, close_mpi}};
+        {"Open MPI", exchange, reduce, close_mpi},
+        {"MPICH", exchange, reduce, close_mpi},
+        {"MPI", exchange, reduce, close_mpi}};
     mpi_wire *w = wick_calloc(alloc, sizeof *w);
     if (!w) return wick_msg_set(msg, WICK_ERR_NOMEM, "group_open: out of memory");
     w->alloc = alloc;

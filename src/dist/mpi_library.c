@@ -18,6 +18,7 @@ static const char *const names[MPI_CALLS] = {[MPI_CALL_VERSION] = "MPI_Get_libra
                                              [MPI_CALL_ISEND] = "MPI_Isend",
                                              [MPI_CALL_IRECV] = "MPI_Irecv",
                                              [MPI_CALL_TEST] = "MPI_Test",
+                                             [MPI_CALL_ALLREDUCE] = "MPI_Iallreduce",
                                              [MPI_CALL_CANCEL] = "MPI_Cancel",
                                              [MPI_CALL_COUNT_OF] = "MPI_Get_count",
                                              [MPI_CALL_CLASS] = "MPI_Error_class",
@@ -73,6 +74,12 @@ int mpi_test(const mpi_library *m, mpi_handle *request, int *done, mpi_status *s
     return m->ints ? AS(MPI_CALL_TEST, int *, int *, mpi_status *)(&request->number, done, status)
                    : AS(MPI_CALL_TEST, void **, int *, mpi_status *)(&request->address, done, status);
 }
+int mpi_sum(const mpi_library *m, float *values, int n, mpi_handle comm, mpi_handle *request) {
+    return m->ints ? AS(MPI_CALL_ALLREDUCE, const void *, void *, int, int, int, int,
+                        int *)(m->in_place, values, n, m->single.number, m->plus.number, comm.number, &request->number)
+                   : AS(MPI_CALL_ALLREDUCE, const void *, void *, int, void *, void *, void *, void **)(
+                         m->in_place, values, n, m->single.address, m->plus.address, comm.address, &request->address);
+}
 int mpi_cancel(const mpi_library *m, mpi_handle *request) {
     return m->ints ? AS(MPI_CALL_CANCEL, int *)(&request->number) : AS(MPI_CALL_CANCEL, void **)(&request->address);
 }
@@ -115,15 +122,18 @@ static bool find_handles(mpi_library *m, void *handle) {
     char version[TEXT_MAX] = "";
     int n = 0;
     void *const world = dlsym(handle, "ompi_mpi_comm_world"), *const byte = dlsym(handle, "ompi_mpi_byte"),
-                *const errors = dlsym(handle, "ompi_mpi_errors_return");
+                *const errors = dlsym(handle, "ompi_mpi_errors_return"),
+                *const single = dlsym(handle, "ompi_mpi_float"), *const plus = dlsym(handle, "ompi_mpi_op_sum");
     if (has_standard_abi(handle)) {
         m->name = "MPI";
+        m->single.address = (void *)0x210, m->plus.address = (void *)0x21, m->in_place = (void *)1;
         m->world.address = (void *)0x101, m->byte.address = (void *)0x247, m->errors_return.address = (void *)0x142;
         m->any_tag = -2, m->serialized = 2048, m->truncated = 15, m->tag_word = 1;
         return true;
     }
-    if (world && byte && errors) {
+    if (world && byte && errors && single && plus) {
         m->name = "Open MPI";
+        m->single.address = single, m->plus.address = plus, m->in_place = (void *)1;
         m->world.address = world, m->byte.address = byte, m->errors_return.address = errors;
         m->any_tag = -1, m->serialized = 2, m->truncated = 15, m->tag_word = 1;
         return true;
@@ -132,6 +142,7 @@ static bool find_handles(mpi_library *m, void *handle) {
     if (!strstr(version, "MPICH") && !strstr(version, "Intel(R) MPI") && !strstr(version, "MVAPICH")) return false;
     m->name = "MPICH";
     m->ints = true;
+    m->single.number = 0x4c00040a, m->plus.number = 0x58000003, m->in_place = (void *)-1;
     m->world.number = 0x44000000, m->byte.number = 0x4c00010d, m->errors_return.number = 0x54000001;
     m->any_tag = -1, m->serialized = 2, m->truncated = 14, m->tag_word = 3;
     return true;

@@ -23,6 +23,7 @@ typedef enum mpi_call {
     MPI_CALL_ISEND,
     MPI_CALL_IRECV,
     MPI_CALL_TEST,
+    MPI_CALL_ALLREDUCE,
     MPI_CALL_CANCEL,
     MPI_CALL_COUNT_OF,
     MPI_CALL_CLASS,
@@ -43,7 +44,8 @@ typedef struct mpi_status {
 typedef struct mpi_library {
     const char *name; /* "Open MPI", "MPICH", "MPI": static */
     bool ints;        /* handles are ints */
-    mpi_handle world, byte, errors_return;
+    mpi_handle world, byte, single, plus, errors_return; /* single: float; plus: its sum */
+    void *in_place;
     int any_tag, serialized /* level of threads */, truncated /* error class */, tag_word /* of a status */;
     void *functions[MPI_CALLS];
 } mpi_library;
@@ -65,6 +67,8 @@ int mpi_return_errors(const mpi_library *m, mpi_handle comm);
 int mpi_isend(const mpi_library *m, const void *data, int n, int to, int tag, mpi_handle comm, mpi_handle *request);
 int mpi_irecv(const mpi_library *m, void *data, int n, int from, int tag, mpi_handle comm, mpi_handle *request);
 int mpi_test(const mpi_library *m, mpi_handle *request, int *done, mpi_status *status);
+/* All ranks' sum of n floats, in place of this rank's. */
+int mpi_sum(const mpi_library *m, float *values, int n, mpi_handle comm, mpi_handle *request);
 int mpi_cancel(const mpi_library *m, mpi_handle *request);
 int mpi_count(const mpi_library *m, const mpi_status *status, int *bytes);
 int mpi_error_class(const mpi_library *m, int code);

@@ -11,8 +11,6 @@
  */
 #include "dist/group.h"
 
-enum { PART_ALIGN = 16 /* floats: parts begin at cache lines */ };
-
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void free_vectors(wick_group *g) {
@@ -38,6 +36,12 @@ static bool resize(wick_group *g, void **block, size_t *bytes, size_t need) {
     return *block != NULL;
 }
 
+bool wick_group_sum_room(wick_group *g, size_t parts, size_t parcels) {
+    group_sum *s = &g->sum;
+    return resize(g, (void **)&s->parts, &s->parts_bytes, parts) &&
+           resize(g, (void **)&s->parcels, &s->parcels_bytes, parcels);
+}
+
 /* How many vectors the counter has at most while it adds the leaves. */
 static int most_vectors(int first, int end) {
     tree_block blocks[BLOCKS_MAX];
@@ -54,22 +58,18 @@ static int all_blocks(const wick_group *g) {
     tree_block blocks[BLOCKS_MAX];
     int n = 0;
     for (int r = 0; r < g->wire.size; r++)
-        n += wick_tree_blocks(wick_tree_first(g->sum.leaves, r, g->wire.size),
-                              wick_tree_first(g->sum.leaves, r + 1, g->wire.size), blocks);
+        n += wick_tree_blocks(wick_group_first(g, g->sum.leaves, r), wick_group_first(g, g->sum.leaves, r + 1), blocks);
     return n;
 }
 
 /* Where rank r's part of the vector begins. */
-static size_t part_begin(const wick_group *g, int r) {
-    const size_t lines = (g->sum.count + PART_ALIGN - 1) / PART_ALIGN, ranks = (size_t)g->wire.size, at = (size_t)r;
-    return WICK_MIN((lines / ranks * at + lines % ranks * at / ranks) * PART_ALIGN, g->sum.count);
-}
+static size_t part_begin(const wick_group *g, int r) { return wick_part_begin(g->sum.count, r, g->wire.size); }
 static size_t part_size(const wick_group *g, int r) { return part_begin(g, r + 1) - part_begin(g, r); }
 
 static bool take_memory(wick_group *g) {
     group_sum *s = &g->sum;
     const size_t bytes = s->count * sizeof(float);
-    const int vectors = most_vectors(s->first, s->end);
+    const int vectors = s->flat ? 1 : most_vectors(s->first, s->end);
     if (bytes != s->vector_bytes) free_vectors(g);
     s->vector_bytes = bytes;
     while (s->n_vectors < vectors) {
@@ -77,20 +77,19 @@ static bool take_memory(wick_group *g) {
         if (!v) return false;
         s->vectors[s->n_vectors++] = v;
     }
+    if (s->flat) return wick_group_fast_memory(g);
     if (g->wire.size == 1) return true;
     /* lists of what comes in, what goes out to all others, and the blocks that are added at the end */
     const int all = all_blocks(g);
     const size_t own = BLOCKS_MAX * (size_t)g->wire.size, n = (size_t)all;
     size_t parts;
     return !wick_mul_overflows(part_size(g, g->wire.rank) * sizeof(float), n, &parts) &&
-           resize(g, (void **)&s->parts, &s->parts_bytes, parts) &&
-           resize(g, (void **)&s->parcels, &s->parcels_bytes,
-                  (n + own) * sizeof(wick_parcel) + n * (sizeof(tree_block) + sizeof(float *)));
+           wick_group_sum_room(g, parts, (n + own) * sizeof(wick_parcel) + n * (sizeof(tree_block) + sizeof(float *)));
 }
 
 /* ---- adding own leaves ------------------------------------------------------------------------------------------- */
 
-static wick_status check_leaves(wick_group *g, const char *call, int leaves) {
+wick_status wick_group_check_leaves(wick_group *g, const char *call, int leaves) {
     if (leaves < 1 || leaves > WICK_LEAVES_MAX || (leaves & (leaves - 1)))
         return wick_group_fail(g, WICK_ERR_INVALID, "%s: %d leaves: a power of two from 1 to %d", call, leaves,
                                WICK_LEAVES_MAX);
@@ -101,23 +100,24 @@ static wick_status check_leaves(wick_group *g, const char *call, int leaves) {
 }
 
 wick_status wick_group_leaves(wick_group *g, int leaves, int *first, int *end) {
-    WICK_TRY(check_leaves(g, "group_leaves", leaves));
+    WICK_TRY(wick_group_check_leaves(g, "group_leaves", leaves));
     if (!first || !end) return wick_group_fail(g, WICK_ERR_INVALID, "group_leaves: first or end is NULL");
-    *first = wick_tree_first(leaves, g->wire.rank, g->wire.size);
-    *end = wick_tree_first(leaves, g->wire.rank + 1, g->wire.size);
+    *first = wick_group_first(g, leaves, g->wire.rank);
+    *end = wick_group_first(g, leaves, g->wire.rank + 1);
     return WICK_OK;
 }
 
 wick_status wick_group_begin(wick_group *g, int leaves, size_t count) {
     group_sum *s = &g->sum;
     WICK_TRY(wick_group_usable(g));
-    WICK_TRY(check_leaves(g, "group_begin", leaves));
+    WICK_TRY(wick_group_check_leaves(g, "group_begin", leaves));
     s->begun = false;
     if (count > PTRDIFF_MAX / sizeof(float))
         return wick_group_fail(g, WICK_ERR_NOMEM, "group_begin: out of memory for vectors of %zu floats", count);
     s->leaves = leaves;
-    s->first = wick_tree_first(leaves, g->wire.rank, g->wire.size);
-    s->end = wick_tree_first(leaves, g->wire.rank + 1, g->wire.size);
+    s->flat = g->fast.on;
+    s->first = wick_group_first(g, leaves, g->wire.rank);
+    s->end = wick_group_first(g, leaves, g->wire.rank + 1);
     s->leaf = s->first;
     s->count = count;
     s->n = 0, s->filled = 0;
@@ -132,6 +132,7 @@ wick_status wick_group_begin(wick_group *g, int leaves, size_t count) {
 /* With how many of the stack the next leaf becomes one subtree: of leaf 4 k + 3, with those of 4 k + 2 and of 4 k. */
 static int merges_of(const group_sum *s) {
     int merges = 0;
+    if (s->flat) return s->n;
     tree_block last = {s->leaf, 1};
     while (merges < s->n && s->stack[s->n - 1 - merges].size == last.size &&
            last.first % (2 * last.size) == last.size) {
@@ -158,10 +159,10 @@ static void add_piece(wick_group *g, const float *part, size_t n) {
     tree_block blocks[TREE_DEPTH_MAX + 1];
     const float *vectors[TREE_DEPTH_MAX + 1];
     for (int i = 0; i < merges; i++) {
-        blocks[i] = s->stack[low + i];
+        blocks[i] = s->flat ? (tree_block){0, 1} : s->stack[low + i];
         vectors[i] = s->vectors[low + i] + s->filled;
     }
-    blocks[merges] = (tree_block){s->leaf, 1};
+    blocks[merges] = (tree_block){s->flat ? merges : s->leaf, 1};
     vectors[merges] = part;
     wick_tree_sum(g->ctx->pool, merges + 1, blocks, vectors, s->vectors[low] + s->filled, n);
     s->filled += n;
@@ -206,8 +207,8 @@ static int list_blocks(wick_group *g, wick_parcel *in, int *n_in, tree_block *bl
     float *at = s->parts;
     int n = 0;
     for (int r = 0; r < ranks; r++) {
-        const int more = wick_tree_blocks(wick_tree_first(s->leaves, r, ranks),
-                                          wick_tree_first(s->leaves, r + 1, ranks), blocks + n);
+        const int more =
+            wick_tree_blocks(wick_group_first(g, s->leaves, r), wick_group_first(g, s->leaves, r + 1), blocks + n);
         for (int i = 0; i < more; i++, n++) {
             vectors[n] = r == me ? s->vectors[i] + part_begin(g, me) : at;
             if (r == me || !size) continue;
@@ -254,6 +255,7 @@ wick_status wick_group_finish(wick_group *g, float *sum) {
         return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: leaf %d of rank %d's %d to %d was not added%s",
                                s->leaf, g->wire.rank, s->first, s->end - 1, s->filled ? " as a whole" : "");
     s->begun = false;
+    if (s->flat) return wick_group_fast_finish(g, sum);
     if (g->wire.size > 1) return exchange_blocks(g, sum);
     if (s->count) memcpy(sum, s->vectors[0], s->count * sizeof *sum);
     return WICK_OK;

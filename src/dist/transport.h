@@ -27,12 +27,23 @@ typedef struct wick_exchange {
     const wick_parcel *out, *in;
 } wick_exchange;
 
+/* A sum by the transport's own means. */
+typedef struct wick_wire_sum {
+    const char *what; /* as in wick_exchange */
+    double timeout;   /* seconds for a piece of it, at most 64 MiB */
+    float *values;    /* of this rank; then of all, the same bits on each */
+    size_t count;
+} wick_wire_sum;
+
 /* The table of functions of a transport. `self` is its own. */
 typedef struct wick_transport {
     const char *name;
     /* Returns when all that comes in is here, and what goes out may be changed. On failure msg says which rank and why;
      * nothing is exchanged after that. */
     wick_status (*exchange)(void *self, const wick_exchange *x, wick_msg *msg);
+    /* In an order of its own. NULL: it has no such. On failure the values may still be written to, until the process
+     * ends. */
+    wick_status (*reduce)(void *self, const wick_wire_sum *x, wick_msg *msg);
     /* Frees self. broken: an exchange failed, so nobody is to be waited for. */
     void (*close)(void *self, bool broken);
 } wick_transport;

@@ -59,7 +59,7 @@ static bool are_equal(const wick_lower *l, const wick_step *steps, int32_t at, c
 static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
     enum { NONE = -1 };
     uint8_t *writers = wick_arena_zalloc(l->temp, l->n_buffers + 1); /* by buffer, up to 2 */
-    uint32_t *alias = wick_arena_alloc(l->temp, (l->n_buffers + 1) * sizeof *alias);
+    uint32_t *alias = wick_arena_alloc(l->arena, (l->n_buffers + 1) * sizeof *alias);
     /* by buffer: the latest kept step that reads it first, and the latest that wrote it; by step: the kept one before
      * that, and its new number */
     int32_t *latest = wick_arena_alloc(l->temp, 2 * (l->n_buffers + l->n_steps + 1) * sizeof *latest);
@@ -123,6 +123,7 @@ static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
             wick_operand *at = &l->operands[plan->graph->nodes[i]->out[k].id];
             if (at->type) at->buffer = alias[at->buffer];
         }
+    plan->same_as = alias;
     l->steps = steps;
     l->n_steps = (size_t)n;
     return WICK_OK;

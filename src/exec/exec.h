@@ -41,6 +41,8 @@ struct wick_plan {
     wick_step *steps;
     const wick_step *lowered; /* of compiled functions: the same before they were rewritten, for printers of code */
     size_t n_lowered;
+    /* by buffer: the one that holds the same, where kept steps became one; NULL: none did */
+    const uint32_t *same_as;
     size_t n_steps;
     wick_operand *operands; /* by value id */
     /* by buffer: the type of the first value that fills it; others may take its place, and views show it. NULL: none */

@@ -289,18 +289,14 @@ static wick_status infer_ravel(wick_infer *i) {
     i->out->dims[--i->out->rank] = 0;
     return WICK_OK;
 }
-typedef struct ravel_args {
-    int n;
-    int64_t dims[WICK_MAX_DIMS], count;
-} ravel_args;
 enum { RAVEL_TASK = 16384 };
 static int64_t run_ravel(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const ravel_args *a = args;
+    const wick_step_ravel *a = args;
     return wick_ravel_index(a->n, a->dims, begin * RAVEL_TASK, WICK_MIN(end * RAVEL_TASK, a->count), ptr[0], ptr[1]);
 }
 static int64_t bad_ravel(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
-    const ravel_args *a = args;
+    const wick_step_ravel *a = args;
     *extent = a->dims[at % a->n];
     return ((const int64_t *)ptr[0])[at];
 }
@@ -309,9 +305,10 @@ static wick_status lower_ravel(wick_lower *l, wick_node *node) {
     wick_operand in, out;
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    ravel_args a = {.n = (int)attr->n, .count = wick_type_count(out.type)};
+    wick_step_ravel a = {.n = (int)attr->n, .count = wick_type_count(out.type)};
     memcpy(a.dims, attr->dims, sizeof a.dims);
     wick_step step = {.name = "ravel_index",
+                      .kind = WICK_STEP_RAVEL,
                       .run = run_ravel,
                       .tasks = (a.count + RAVEL_TASK - 1) / RAVEL_TASK,
                       .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type)),

@@ -1,4 +1,5 @@
 /* int4.c: weights of 4 bits in blocks along k: products with them, and what they stand for in f32. */
+#include "ops/lowering/steps.h"
 #include "ops/ops.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
@@ -76,14 +77,9 @@ static void grad_linear(wick_gradient *g) {
 
 /* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
-typedef struct blocks_args {
-    wick_int4 product;
-    int64_t rows; /* dequantize_blocks: of a task */
-    int zeros, bias; /* numbers of pointers; 0: none */
-} blocks_args;
 enum { AT_C, AT_X, AT_REST, POINTERS = AT_REST + 4 };
 
-static wick_int4_data data_of(const blocks_args *a, void *const *ptr, int q) {
+static wick_int4_data data_of(const wick_step_int4 *a, void *const *ptr, int q) {
     return (wick_int4_data){.q = ptr[q],
                             .scales = ptr[q + 1],
                             .zeros = a->zeros ? ptr[a->zeros] : NULL,
@@ -91,7 +87,7 @@ static wick_int4_data data_of(const blocks_args *a, void *const *ptr, int q) {
                             .c = ptr[AT_C]};
 }
 static int64_t run_linear(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const blocks_args *a = args;
+    const wick_step_int4 *a = args;
     wick_int4_data d = data_of(a, ptr, AT_REST);
     d.a = ptr[AT_X];
     wick_int4_run(&a->product, begin, end, &d, scratch);
@@ -99,7 +95,7 @@ static int64_t run_linear(const void *args, void *const *ptr, int64_t begin, int
 }
 static int64_t run_dequantize(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const blocks_args *a = args;
+    const wick_step_int4 *a = args;
     const wick_int4_data d = data_of(a, ptr, AT_X);
     wick_int4_dequantize(&a->product, begin * a->rows, WICK_MIN(a->product.n, end * a->rows), &d);
     return -1;
@@ -109,7 +105,7 @@ static wick_status lower(wick_lower *l, wick_node *node) {
     const bool linear = node->op == &wick_op_int4_linear;
     wick_operand c, in;
     wick_ref refs[POINTERS];
-    blocks_args a;
+    wick_step_int4 a;
     memset(&a, 0, sizeof a);
     double bytes = 0;
     for (int i = 0; i < node->n_in; i++) {
@@ -140,6 +136,7 @@ static wick_status lower(wick_lower *l, wick_node *node) {
         }
         step.name = wick_int4_name(p);
         step.run = run_linear;
+        step.kind = WICK_STEP_INT4;
         step.tasks = p->tasks;
         step.scratch = p->scratch;
     } else {

@@ -62,6 +62,7 @@ static wick_status lower_trees(wick_lower *l, wick_node *node) {
     f.trees = at[ROOTS].type->dims[0];
     f.entries = at[TARGETS].type->dims[0], f.targets = attr->targets, f.how = attr->how;
     const wick_step step = {.name = "tree_ensemble",
+                            .kind = WICK_STEP_TREES,
                             .run = run_trees,
                             .tasks = wick_forest_tasks(&f),
                             .scratch = wick_forest_scratch(&f),

@@ -95,6 +95,12 @@ static wick_status begin(wick_profile *p, const wick_profile_options *o) {
                             "profile: %zu marks, an overhead of %g, %d kernels: at most 2^24; 0 to 1; not below 0",
                             o->marks, o->overhead, o->kernels);
     p->timeline.fd = -1;
+    if (o->ranks < 0 || o->ranks > 4096 || o->rank < 0 || (o->ranks ? o->rank >= o->ranks : o->rank > 0))
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "profile: rank %d of %d: of at most 4096", o->rank, o->ranks);
+    p->timeline.rank = o->rank, p->timeline.ranks = o->ranks;
+    if (o->zero)
+        p->timeline.shift = (int64_t)(wick_now_ns() - o->zero) -
+                            (int64_t)wick_recorder_ns(&p->recorder, wick_recorder_ticks(&p->recorder));
     WICK_TRY(timeline_open(&p->timeline, o->timeline, o->timeline_bytes ? o->timeline_bytes : TIMELINE_BYTES,
                            otlp_now() - wick_recorder_ns(&p->recorder, wick_recorder_ticks(&p->recorder)), &p->alloc,
                            &ctx->msg));

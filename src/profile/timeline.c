@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { TIMELINE_OPEN = 64 };
@@ -123,27 +125,44 @@ static bool write_packet(timeline *t, const proto *packet) {
     return true;
 }
 
+/* Numbers that no other rank has: of processes, tracks, sequences, threads and flows. Two machines may give theirs
+ * twice. */
+static int process_of(const timeline *t) { return t->ranks ? t->rank + 1 : (int)getpid(); }
+static uint64_t number_of(const timeline *t, uint32_t track) {
+    return PROCESS_TRACK + track + ((uint64_t)t->rank << 16);
+}
+static uint64_t thread_of(const timeline *t, const wick_track *track) {
+    return t->ranks ? (uint64_t)process_of(t) * 100000 + track->number : (uint64_t)track->thread;
+}
+static uint64_t flow_of(const timeline *t, uint64_t flow) { return flow ? flow ^ (uint64_t)t->rank << 52 : 0; }
+static void process_name(const timeline *t, char name[32]) {
+    if (t->ranks) snprintf(name, 32, "wick, rank %d", t->rank);
+    else snprintf(name, 32, "wick");
+}
+
 static bool describe_process(timeline *t) {
     proto process = {.n = 0}, track = {.n = 0}, packet = {.n = 0};
-    put_number(&process, 1, (uint64_t)getpid());
-    put_text(&process, 6, "wick");
-    put_number(&track, 1, PROCESS_TRACK);
+    char name[32];
+    process_name(t, name);
+    put_number(&process, 1, (uint64_t)process_of(t));
+    put_text(&process, 6, name);
+    put_number(&track, 1, number_of(t, 0));
     put_message(&track, 3, &process);
-    put_number(&packet, SEQUENCE_ID, 1);
+    put_number(&packet, SEQUENCE_ID, number_of(t, 0));
     put_message(&packet, TRACK_DESCRIPTOR, &track);
     return write_packet(t, &packet);
 }
 
 static bool describe_track(timeline *t, const wick_track *track) {
     proto thread = {.n = 0}, descriptor = {.n = 0}, event = {.n = 0}, defaults = {.n = 0}, packet = {.n = 0};
-    const uint64_t id = track->number + PROCESS_TRACK;
+    const uint64_t id = number_of(t, track->number);
     put_number(&descriptor, 1, id);
     if (track->worker) { /* of a pool, whose threads' numbers nobody knows */
         put_text(&descriptor, 2, track->name);
-        put_number(&descriptor, 5, PROCESS_TRACK);
+        put_number(&descriptor, 5, number_of(t, 0));
     } else {
-        put_number(&thread, 1, (uint64_t)getpid());
-        put_number(&thread, 2, (uint64_t)track->thread);
+        put_number(&thread, 1, (uint64_t)process_of(t));
+        put_number(&thread, 2, thread_of(t, track));
         put_text(&thread, 5, track->name);
         put_message(&descriptor, 4, &thread);
     }
@@ -161,7 +180,7 @@ static bool proto_begin(timeline *t, const wick_track *track, timeline_names *na
     proto packet = {.n = 0}, event = {.n = 0};
     const bool known = name / 64 < names->cap && names->known[name / 64] >> name % 64 & 1;
     put_number(&packet, TIMESTAMP, at);
-    put_number(&packet, SEQUENCE_ID, track->number + PROCESS_TRACK);
+    put_number(&packet, SEQUENCE_ID, number_of(t, track->number));
     put_number(&packet, SEQUENCE_FLAGS, NEEDS_STATE);
     if (!known) {
         proto entry = {.n = 0}, data = {.n = 0};
@@ -172,7 +191,7 @@ static bool proto_begin(timeline *t, const wick_track *track, timeline_names *na
     }
     put_number(&event, EVENT_TYPE, EVENT_BEGIN);
     put_number(&event, EVENT_NAME_IID, name + 1);
-    if (flow) put_fixed64(&event, EVENT_FLOWS, flow);
+    if (flow) put_fixed64(&event, EVENT_FLOWS, flow_of(t, flow));
     put_message(&packet, TRACK_EVENT, &event);
     if (!write_packet(t, &packet)) return false;
     if (!known && name / 64 < names->cap) names->known[name / 64] |= (uint64_t)1 << name % 64;
@@ -182,7 +201,7 @@ static bool proto_begin(timeline *t, const wick_track *track, timeline_names *na
 static bool proto_end(timeline *t, const wick_track *track, uint64_t at) {
     proto packet = {.n = 0}, event = {.n = 0};
     put_number(&packet, TIMESTAMP, at);
-    put_number(&packet, SEQUENCE_ID, track->number + PROCESS_TRACK);
+    put_number(&packet, SEQUENCE_ID, number_of(t, track->number));
     put_number(&event, EVENT_TYPE, EVENT_END);
     put_message(&packet, TRACK_EVENT, &event);
     return write_packet(t, &packet);
@@ -213,7 +232,7 @@ static bool write_line(timeline *t, const wick_str *s) {
 static bool chrome_track(timeline *t, const wick_track *track) {
     char line[512];
     wick_str s = wick_str_on(line, sizeof line);
-    wick_str_add(&s, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", (int)getpid(),
+    wick_str_add(&s, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", process_of(t),
                  track->number);
     timeline_quote(&s, track->name);
     wick_str_add(&s, "}},\n");
@@ -225,7 +244,7 @@ static bool chrome_span(timeline *t, const wick_track *track, const wick_mark *m
                         const char *text) {
     char line[1600];
     wick_str s = wick_str_on(line, sizeof line);
-    const int pid = (int)getpid();
+    const int pid = process_of(t);
     wick_str_add(&s, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":", pid, track->number,
                  (double)begin * 1e-3, (double)(end - begin) * 1e-3);
     timeline_quote(&s, text);
@@ -235,7 +254,7 @@ static bool chrome_span(timeline *t, const wick_track *track, const wick_mark *m
                      "{\"ph\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"cat\":\"batch\",\"name\":\"batch\","
                      "\"id\":%llu},\n",
                      mark->name == WICK_SPAN_MAKE ? "s" : "f\",\"bp\":\"e", pid, track->number, (double)begin * 1e-3,
-                     (unsigned long long)mark->flow);
+                     (unsigned long long)flow_of(t, mark->flow));
     return write_line(t, &s);
 }
 
@@ -274,9 +293,15 @@ static void put_otlp(timeline *t, timeline_names *n, const wick_track *track, co
     else t->dropped++;
 }
 
+/* ns since what is 0 of the file; what was before that is there. */
+static uint64_t shifted(const timeline *t, uint64_t ns) {
+    return t->shift >= 0 || ns >= (uint64_t)-t->shift ? ns + (uint64_t)t->shift : 0;
+}
+
 void timeline_put(timeline *t, const wick_track *track, const wick_mark *mark, uint64_t begin, uint64_t end,
                   const char *text) {
     if (t->fd < 0) return;
+    if (!t->otlp) begin = shifted(t, begin), end = shifted(t, end);
     const bool opens = mark->kind == WICK_MARK_BEGIN, closes = mark->kind == WICK_MARK_END;
     if (t->chrome && opens) return; /* it is written when it ends */
     timeline_names *names = names_of(t, track, mark->name);
@@ -328,8 +353,10 @@ static bool is_ours(const uint8_t *head, size_t n) {
         const size_t length = strlen(texts[i]);
         if (n >= length && memcmp(head, texts[i], length) == 0) return true;
     }
-    /* packet { sequence 1, track_descriptor { uuid 1 ... */
-    return n > 9 && head[0] == 0x0a && head[2] == 0x50 && head[3] == 1 && head[4] == 0xe2 && head[5] == 3 &&
+    /* packet { sequence 1, track_descriptor { uuid 1 ...; of another rank a sequence of more bytes */
+    size_t at = 3;
+    while (at < n && at < 8 && head[at] & 128) at++;
+    return n > at + 3 && head[0] == 0x0a && head[2] == 0x50 && head[at + 1] == 0xe2 && head[at + 2] == 3 &&
            memmem(head, n, "wick", 4);
 }
 
@@ -346,6 +373,44 @@ wick_status profile_may_replace(const char *path, wick_msg *msg) {
     return wick_msg_set(msg, WICK_ERR_INVALID, "%s is there already and is no profile: it is not replaced", path);
 }
 
+/* Whether the file lies where several machines write: there, what two of them append may be lost. */
+static bool is_network(int fd) {
+    static const uint32_t types[] = {0x6969 /* NFS */, 0x517b /* SMB */, 0xff534d42 /* CIFS */, 0xfe534d42 /* SMB 2 */};
+    struct statfs st;
+    for (size_t i = 0; i < WICK_COUNTOF(types) && fstatfs(fd, &st) == 0; i++)
+        if ((uint32_t)st.f_type == types[i]) return true;
+    return false;
+}
+
+/* Nobody else writes into the file now, and nobody can begin to. */
+static bool lock_alone(const timeline *t, int tries) {
+    enum { MILLISECONDS = 10 };
+    for (int i = 0; i < tries && !t->error; i++) {
+        if (flock(t->fd, LOCK_EX | LOCK_NB) == 0) return true;
+        usleep(MILLISECONDS * 1000);
+    }
+    return false;
+}
+
+/* Ranks of a machine append to one file, whole events at a time, and hold a shared lock while they do. Who finds it
+ * unlocked is the first, and empties it: on rank 0's machine that is rank 0, whom the others wait for. One that was
+ * killed may hold its lock a little longer. */
+static wick_status share(timeline *t, const char *path, bool *first, wick_msg *msg) {
+    const char *why = NULL;
+    if (is_network(t->fd)) why = "it is on a network's file system, on which ranks can't append: name another folder";
+    *first = !why && lock_alone(t, t->rank ? 1 : 100);
+    if (!why && !t->rank && !*first) why = "others are writing it";
+    if (*first && ftruncate(t->fd, 0) != 0) why = strerror(errno);
+    if (!why && flock(t->fd, LOCK_SH) != 0) why = strerror(errno);
+    if (!why) return WICK_OK;
+    close(t->fd);
+    t->fd = -1;
+    return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be shared by ranks: %s", path, why);
+}
+
+/* Rank 0 writes the end when all others have ended; false: they have not in 3 s. */
+static bool others_ended(const timeline *t) { return !t->ranks || (t->rank == 0 && lock_alone(t, 300)); }
+
 wick_status timeline_open(timeline *t, const char *path, size_t limit, uint64_t zero, const wick_allocator *alloc,
                           wick_msg *msg) {
     t->fd = -1;
@@ -357,17 +422,21 @@ wick_status timeline_open(timeline *t, const char *path, size_t limit, uint64_t 
     t->chrome = t->page || (length > 5 && strcmp(path + length - 5, ".json") == 0);
     t->otlp = length > 11 && strcmp(path + length - 11, ".otlp.jsonl") == 0;
     WICK_TRY(profile_may_replace(path, msg));
-    t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0644);
+    const int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | (t->ranks ? O_APPEND : O_TRUNC);
+    t->fd = open(path, how, 0644);
     if (t->fd < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
-    bool begun;
+    bool begun, first = true;
+    if (t->ranks) WICK_TRY(share(t, path, &first, msg));
     if (t->otlp) {
         begun = otlp_begin(t, zero);
     } else if (t->chrome) {
-        char line[256];
+        char line[256], name[32];
         wick_str s = wick_str_on(line, sizeof line);
-        wick_str_add(&s, "%s%d,\"args\":{\"name\":\"wick\"}},\n", chrome_head, (int)getpid());
+        process_name(t, name);
+        wick_str_add(&s, "%s%d,\"args\":{\"name\":\"%s\"}},\n", first ? chrome_head : chrome_head + strlen("[\n"),
+                     process_of(t), name);
         begun = true;
-        for (int i = 0; t->page && i < TIMELINE_PAGE_PARTS && begun; i++) {
+        for (int i = 0; t->page && first && i < TIMELINE_PAGE_PARTS && begun; i++) {
             const size_t n = strlen(timeline_page[i]);
             begun = room_for(t, n);
             if (begun) add(t, timeline_page[i], n);
@@ -385,12 +454,13 @@ int timeline_close(timeline *t) {
     static const char end[] = "{}]\n</script>\n"; /* behind a comma; the tag ends a page's data */
     const size_t length = t->page ? sizeof end - 1 : strlen("{}]\n");
     if (t->fd < 0) return t->error;
-    if (t->chrome) {
-        t->limit += length;
-        if (room_for(t, length)) add(t, end, length);
-    }
     if (t->otlp) (void)otlp_end_line(t);
     timeline_flush(t);
+    if (others_ended(t) && t->chrome) {
+        t->limit += length;
+        if (room_for(t, length)) add(t, end, length);
+        timeline_flush(t);
+    }
     if (close(t->fd) != 0 && !t->error) t->error = errno;
     t->fd = -1;
     for (timeline_names *n = t->names, *next; n; n = next) {

@@ -12,6 +12,8 @@ typedef struct timeline {
     int in_line;           /* of that: spans in the message that is open; 0: none is */
     uint64_t epoch;        /* ns of the calendar when the recorder began */
     uint64_t trace[2], id; /* of this timeline; of the span that began last */
+    int rank, ranks;       /* who else writes into it, each as a process of its own; ranks 0: nobody */
+    int64_t shift;         /* ns from what is 0 of the file to the recorder's beginning */
     uint64_t limit, bytes; /* the most; written or in the buffer */
     uint64_t spans, dropped;
     int error; /* errno of the first write that failed */
@@ -21,7 +23,8 @@ typedef struct timeline {
     char buffer[1 << 16];
 } timeline;
 
-/* A file that is there has to be a profile (profile_may_replace). zero: the calendar's ns when the recorder began. */
+/* A file that is there has to be a profile (profile_may_replace). zero: the calendar's ns when the recorder began.
+ * rank, ranks and shift are set before. */
 wick_status timeline_open(timeline *t, const char *path, size_t limit, uint64_t zero, const wick_allocator *alloc,
                           wick_msg *msg);
 /* A mark of the track, of ns since the recorder's beginning. text: of its name. */

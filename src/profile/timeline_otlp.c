@@ -38,7 +38,10 @@ bool otlp_span(timeline *t, const wick_track *track, const wick_mark *mark, uint
                uint64_t begin, uint64_t end, const char *text) {
     char line[2048];
     wick_str s = wick_str_on(line, sizeof line);
-    if (t->in_line == LINE_SPANS && !otlp_end_line(t)) return false;
+    /* before the buffer is full, or another rank's line might come into this one */
+    const bool half = t->ranks && t->used > sizeof t->buffer / 2;
+    if ((t->in_line == LINE_SPANS || half) && !otlp_end_line(t)) return false;
+    if (half) timeline_flush(t);
     if (!t->in_line)
         wick_str_add(&s,
                      "{\"resourceSpans\"" OTLP_RESOURCE ",\"scopeSpans\":[{\"scope\":{\"name\":\"wick\"},\"spans\":[",
@@ -57,6 +60,7 @@ bool otlp_span(timeline *t, const wick_track *track, const wick_mark *mark, uint
     wick_str_add(&s, "}}");
     if (mark->flow && mark->kind != WICK_MARK_STEP)
         wick_str_add(&s, ",{\"key\":\"wick.batch\",\"value\":{\"intValue\":\"%llu\"}}", (unsigned long long)mark->flow);
+    if (t->ranks) wick_str_add(&s, ",{\"key\":\"wick.rank\",\"value\":{\"intValue\":\"%d\"}}", t->rank);
     wick_str_add(&s, "]}");
     if (s.cut || !timeline_add(t, s.at, s.len)) return false;
     t->in_line++;

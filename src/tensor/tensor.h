@@ -255,7 +255,7 @@ struct wick_context {
     uint32_t segment, segments;
     uint64_t nodes_recorded, plans_built, plan_hits, evals;
     uint64_t recorded_at_eval; /* nodes_recorded at the last evaluation */
-    char numerics[96];
+    char numerics[128];
     wick_tensor nomem; /* what ops return when not even a handle can be had */
     wick_error *nomem_error;
     struct wick_walk *reached; /* lists that walks reuse */

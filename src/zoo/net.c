@@ -29,7 +29,7 @@ typedef struct layer {
     int place; /* of save, concat, add, upsample NAME: which of the names, from 1 on; 0: none */
     int end;   /* residual: one past the last layer inside */
 } layer;
-enum { CLASSES = -1, TOKENS = -2 };
+enum { CLASSES = -1, TOKENS = -2 /* what only the data say: how many tokens, or where an input is */ };
 
 /* What follows a layer's name. */
 enum {
@@ -61,7 +61,7 @@ typedef struct builder {
     int64_t classes;
     /* layers of a kind so far, for their names; blocks are a level below the deepest residual */
     int depth, count[DEPTH_MAX + 2][48];
-    wick_tensor *saved[NAMES_MAX + 1];
+    wick_tensor *saved[NAMES_MAX + 1], *samples;
     const char (*names)[NAME_LENGTH];
 } builder;
 
@@ -294,6 +294,22 @@ static wick_tensor *build_add(builder *b, const layer *l, const char *name, wick
     wick_tensor *wrong = check_saved(b, l, x, -1);
     return (void)name, wrong ? wrong : wick_add(b->saved[l->place], x);
 }
+/* Numbers of the samples, all of whose dims are one here. */
+static wick_tensor *build_input(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_tensor *all = wick_flatten(b->samples, 1);
+    int64_t dims[4] = {wick_tensor_dim(all, 0)}, count = 1;
+    (void)name, (void)x;
+    if (wick_tensor_error(all, NULL) != WICK_OK) return all;
+    if (l->n[0] == TOKENS)
+        return wick_poison(wick_model_context(b->model), WICK_ERR_INVALID,
+                           "net: input NAME: where that is in a sample, data of several inputs say");
+    for (int d = 0; d < l->kernel.n; d++) count *= dims[d + 1] = l->kernel.at[d];
+    if (l->n[0] + count > wick_tensor_dim(all, 1))
+        return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                           "net: input: takes numbers %lld to %lld, and samples have %lld", (long long)l->n[0],
+                           (long long)(l->n[0] + count - 1), (long long)wick_tensor_dim(all, 1));
+    return wick_reshape(wick_slice(all, 1, l->n[0], l->n[0] + count, 1), l->kernel.n + 1, dims);
+}
 static wick_tensor *build_from(builder *b, const layer *l, const char *name, wick_tensor *x) {
     return (void)name, (void)x, b->saved[l->place];
 }
@@ -493,6 +509,9 @@ static const struct {
     {"concat", NULL, 0, 0, NAME, build_concat, "concat NAME", "the channels that were saved, and these behind them"},
     {"add", NULL, 0, 0, NAME, build_add, "add NAME", "the sum of what was saved and this"},
     {"from", NULL, 0, 0, NAME, build_from, "from NAME", "goes on from what was saved: a branch"},
+    {"input", NULL, 1, 0, KERNEL, build_input, "input NAME | input FIRST SHAPE",
+     "goes on from one of several inputs, by the name that the data give it; or from numbers FIRST (from 0) and on of "
+     "the sample, in a shape such as 2x1x50"},
 };
 enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
 _Static_assert((int)KINDS <= 48, "builder.count has room for each kind");
@@ -627,12 +646,17 @@ static wick_status read_layer(reader *r, int depth) {
     char why[200];
     snprintf(why, sizeof why, "a number belongs here; the form is: %s", kinds[kind].form);
     next(r);
+    if (kinds[kind].build == build_input && !at_end_of_layer(r) && !(r->word[0] >= '0' && r->word[0] <= '9')) {
+        l->n[0] = TOKENS;
+        next(r);
+        return at_end_of_layer(r) && !is(r, "(") ? WICK_OK : wrong(r, "\",\" belongs here");
+    }
     for (int i = 0; i < kinds[kind].numbers; i++) {
         if (i == 0 && (kinds[kind].build == build_linear || kinds[kind].build == build_conv) && is(r, "classes"))
             l->n[i] = CLASSES;
         else if (i == 0 && kinds[kind].build == build_embed && is(r, "tokens"))
             l->n[i] = TOKENS;
-        else if (at_end_of_layer(r) || !whole(r, 1, &l->n[i]))
+        else if (at_end_of_layer(r) || !whole(r, kinds[kind].build != build_input, &l->n[i]))
             return wrong(r, why);
         next(r);
     }
@@ -714,6 +738,10 @@ wick_tensor *wick_net(wick_model *model, const char *text, wick_tensor *x, int64
     reader r;
     const wick_status status = read_net(&r, ctx, text);
     if (status != WICK_OK) return wick_poison(ctx, status, "%s", wick_context_error(ctx));
-    builder b = {.layers = r.layers, .model = model, .classes = classes, .names = (const char(*)[NAME_LENGTH])r.names};
+    builder b = {.layers = r.layers,
+                 .model = model,
+                 .classes = classes,
+                 .names = (const char(*)[NAME_LENGTH])r.names,
+                 .samples = x};
     return build_range(&b, 0, r.n, x);
 }

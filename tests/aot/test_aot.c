@@ -305,6 +305,72 @@ NET(byte_sums_that_may_wrap) {
     return wick_int8_matmul(QUANTISED(x, WICK_U8, 0), BYTES(ctx, WICK_U8, 33100, 3),
                             &(wick_int8_options){.a_zero = number_of(ctx, WICK_U8, 255)});
 }
+/* Scales that are powers of 2: results lie at halves again and again. Sums go from one bound to the other. */
+NET(bytes_at_halves) {
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_U8, 128),
+                                 .a_scale = number_of(ctx, WICK_F32, 0.03125),
+                                 .b_scale = number_of(ctx, WICK_F32, 0.25),
+                                 .scale = number_of(ctx, WICK_F32, 0.5),
+                                 .zero = number_of(ctx, WICK_U8, 100)};
+    return wick_int8_matmul(QUANTISED(x, WICK_U8, 128), BYTES(ctx, WICK_I8, 1, 255), &o);
+}
+/* Scales with few bits, so that halves come up beside numbers that are next to them; bytes with a sign. */
+NET(bytes_next_to_halves) {
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_I8, -7),
+                                 .a_scale = number_of(ctx, WICK_F32, 0.3),
+                                 .b_scale = wick_mul(scales_of(ctx, 301), number_of(ctx, WICK_F32, 0.1)),
+                                 .scale = number_of(ctx, WICK_F32, 0.7),
+                                 .zero = number_of(ctx, WICK_I8, 5),
+                                 .bias = wick_cast(wick_mul(MADE(ctx, 301), wick_like(MADE(ctx, 1), 90000)), WICK_I32),
+                                 .dtype = WICK_I8,
+                                 .low = -30,
+                                 .high = 60};
+    return wick_int8_matmul(QUANTISED(x, WICK_I8, -7), BYTES(ctx, WICK_I8, 23, 301), &o);
+}
+/* A column whose scale is a millionth of the others'. */
+NET(bytes_of_far_scales) {
+    const wick_int8_options o = {.a_scale = number_of(ctx, WICK_F32, 0.02),
+                                 .b_scale = wick_exp(wick_mul(MADE(ctx, 9), wick_like(MADE(ctx, 1), 8))),
+                                 .scale = number_of(ctx, WICK_F32, 3)};
+    return wick_int8_matmul(QUANTISED(x, WICK_U8, 3), BYTES(ctx, WICK_I8, 40, 9), &o);
+}
+NET(bytes_one_row) {
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_U8, 9),
+                                 .a_scale = number_of(ctx, WICK_F32, 0.02),
+                                 .b_scale = scales_of(ctx, 7),
+                                 .bias = MADE(ctx, 7)};
+    return wick_int8_matmul(QUANTISED(x, WICK_U8, 9), BYTES(ctx, WICK_I8, 41, 7), &o);
+}
+NET(bytes_transposed) {
+    return wick_int8_matmul(wick_transpose(QUANTISED(x, WICK_I8, 0), -1, -2), BYTES(ctx, WICK_I8, 6, 5),
+                            &(wick_int8_options){.a_zero = number_of(ctx, WICK_I8, 3)});
+}
+NET(bytes_points) {
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_U8, 31),
+                                 .a_scale = number_of(ctx, WICK_F32, 0.02),
+                                 .b_scale = scales_of(ctx, 10),
+                                 .scale = number_of(ctx, WICK_F32, 0.1),
+                                 .bias = MADE(ctx, 10)};
+    INT8_CONV(QUANTISED(x, WICK_U8, 31), BYTES(ctx, WICK_I8, 10, 7, 1, 1), .groups = 2, .stride = {2, 3});
+}
+NET(bytes_by_channel) {
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_U8, 77),
+                                 .a_scale = number_of(ctx, WICK_F32, 0.02),
+                                 .b_scale = scales_of(ctx, 11),
+                                 .scale = number_of(ctx, WICK_F32, 0.2),
+                                 .bias = MADE(ctx, 11),
+                                 .dtype = WICK_I8};
+    INT8_CONV(QUANTISED(x, WICK_U8, 77), BYTES(ctx, WICK_I8, 11, 1, 3, 4), .pad = {2, 3}, .groups = 11,
+              .stride = {2, 1}, .dilation = {1, 2});
+}
+NET(bytes_dilated) {
+    const wick_int8_options o = {.a_zero = number_of(ctx, WICK_I8, -20),
+                                 .a_scale = number_of(ctx, WICK_F32, 0.02),
+                                 .b_scale = scales_of(ctx, 5),
+                                 .scale = number_of(ctx, WICK_F32, 0.2),
+                                 .bias = MADE(ctx, 5)};
+    INT8_CONV(QUANTISED(x, WICK_I8, -20), BYTES(ctx, WICK_I8, 5, 6, 3, 3), .pad = {2, 4}, .dilation = {2, 3});
+}
 /* What is not known until the run: scales, zero points, weights. */
 NET(bytes_in_the_run) {
     wick_tensor *most = wick_add(wick_max(wick_abs(x), WICK_ALL_AXES, false), number_of(ctx, WICK_F32, 0.1)),
@@ -350,6 +416,18 @@ NET(depthwise_of_bytes_in_the_run) {
     const wick_int8_options o = {.b_zero = wick_cast(wick_mul(MADE(ctx, 12), wick_div(s, s)), WICK_I8)};
     INT8_CONV(wick_quantize(x, s, NULL, 0, WICK_U8), w, .pad = {1, 1}, .groups = 12);
 }
+static wick_tensor *int4(wick_tensor *x, int64_t n, int64_t block, bool zeros, bool bias) {
+    wick_context *ctx = wick_tensor_context(x);
+    wick_tensor *scales,
+        *points = NULL,
+        *q = wick_quantize_blocks(MADE(ctx, n, wick_tensor_dim(x, -1)), block, &scales, zeros ? &points : NULL);
+    return wick_int4_linear(x, q, scales, points, bias ? MADE(ctx, n) : NULL);
+}
+NET(int4_one_row) { return int4(x, 9, 32, false, true); }
+NET(int4_short_blocks) { return int4(x, 5, 16, true, false); }
+NET(int4_long_blocks) { return int4(x, 3, 128, true, true); }
+NET(int4_many_rows) { return int4(x, 6, 16, true, true); }
+NET(int4_blocks_of_k) { return int4(x, 3, 64, false, false); }
 NET(integers) {
     wick_tensor *a = wick_cast(wick_mul(x, wick_like(x, 1e4)), WICK_I32),
                 *b = wick_cast(wick_mul(MADE(ctx, 3, 9, 13), wick_like(x, 1e6)), WICK_I32);
@@ -522,6 +600,19 @@ static const net nets[] = {
     {"bytes_grouped", 4, {2, 12, 5, 6}, bytes_grouped, WICK_F32},
     {"bytes_depthwise", 4, {2, 12, 7, 9}, bytes_depthwise, WICK_F32},
     {"bytes_point", 4, {1, 600, 3, 3}, bytes_point, WICK_F32},
+    {"bytes_at_halves", 2, {255, 1}, bytes_at_halves, WICK_F32},
+    {"bytes_next_to_halves", 3, {2, 51, 23}, bytes_next_to_halves, WICK_F32},
+    {"bytes_of_far_scales", 2, {6, 40}, bytes_of_far_scales, WICK_F32},
+    {"bytes_one_row", 2, {1, 41}, bytes_one_row, WICK_F32},
+    {"bytes_transposed", 3, {2, 6, 7}, bytes_transposed, WICK_F32},
+    {"bytes_points", 4, {1, 14, 5, 7}, bytes_points, WICK_F32},
+    {"bytes_by_channel", 4, {2, 11, 7, 9}, bytes_by_channel, WICK_F32},
+    {"bytes_dilated", 4, {1, 6, 9, 10}, bytes_dilated, WICK_F32},
+    {"int4_one_row", 2, {1, 70}, int4_one_row, WICK_F32},
+    {"int4_short_blocks", 3, {2, 2, 83}, int4_short_blocks, WICK_F32},
+    {"int4_long_blocks", 2, {3, 300}, int4_long_blocks, WICK_F32},
+    {"int4_many_rows", 2, {7, 45}, int4_many_rows, WICK_F32},
+    {"int4_blocks_of_k", 2, {5, 1100}, int4_blocks_of_k, WICK_F32},
     {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},
     {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
     {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
@@ -814,6 +905,19 @@ TEST(variants_of_halves_have_the_bits_of_their_tiers) {
 }
 TEST(lanes_and_files_of_weights_change_no_bit) {
     check_all((wick_c_options){.lanes = 3, .weights_apart = true}, WICK_TIER_BASE, "");
+}
+
+/* Of bytes, and some of others: by gcc and clang, at two levels. */
+TEST(code_for_cortex_m_has_the_bits_of_the_base_tier) {
+    net some[WICK_COUNTOF(nets)];
+    size_t n = 0;
+    for (size_t i = 0; i < WICK_COUNTOF(nets); i++)
+        if (strstr(nets[i].name, "byte") || i % 16 == 0) some[n++] = nets[i];
+    for (int way = 0; way < COMPILED_WAYS; way++)
+        if (compiled_with(way))
+            check_by(way, some, n, (wick_c_options){.isa = "cortex-m", .weights_apart = way % 2 == 1}, WICK_TIER_BASE,
+                     "");
+    compiled_with_cc();
 }
 
 /* Lanes are what plain loops take, among them convolutions by Winograd's algorithm. */

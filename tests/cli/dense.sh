@@ -30,7 +30,7 @@ test_maps_are_learned() {
     expect 0 "$wick" eval run --json && valid_json out && at_least delta1 0.85 && [ "$(json out pixels)" = 1512 ] && has out '"abs_rel"' && has out '"rmse"' || fail eval
     expect 0 "$wick" eval run && has out "delta < 1.25" && lacks out nan && expect 0 "$wick" info run && has out "1 number for each pixel"
     expect 0 "$wick" report run -o run.html && has run.html "predicted, on the same scale" && has run.html "map: dark 1, light 2 m"
-    expect 2 "$wick" quantize run -o no.onnx && has err "--task dense" && expect 0 "$wick" plan run && expect 0 "$wick" compile run -o run_c
+    expect 0 "$wick" quantize run -o run8.onnx --json && valid_json out && [ "$(json out metric)" = mae ] && has out '"mae_int8"' && has out drop_bound && expect 0 "$wick" plan run && expect 0 "$wick" compile run -o run_c
     # to the bit again, and gone on with
     expect 0 "$wick" train --data deep --net "$net" --epochs 6 --batch 4 --lr 0.01 --optimizer adamw --schedule constant --warmup 0 --threads 2 --out whole --quiet && expect 0 "$wick" train --data deep --net "$net" --epochs 3 --batch 4 --lr 0.01 --optimizer adamw --schedule constant --warmup 0 --threads 1 --out part --quiet && expect 0 "$wick" train --resume part --epochs 6 --quiet && same_tensors whole/last.safetensors part/last.safetensors
 }

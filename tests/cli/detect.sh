@@ -24,7 +24,7 @@ test_boxes_of_two_classes() {
     expect 0 "$wick" eval run && has out "mAP50:95" && has out "AP75" && has out "square" && lacks out nan
     expect 0 "$wick" info run && has out "a detector of 2 classes" && expect 0 "$wick" plan run --train && expect 0 "$wick" compile run -o run_c
     expect 0 "$wick" report run -o run.html && has run.html "A detector of 2 classes" && has run.html "what is found" && has run.html "Precision by recall" && has run.html "AP50:95"
-    expect 2 "$wick" quantize run -o no.onnx && has err "--task detect" && expect 2 "$wick" eval run --top 2 && has err "--task detect" && expect 0 "$wick" train --data set --net "$net" --dry-run && has out "a detector of 2 classes"
+    expect 0 "$wick" quantize run -o run8.onnx --json && valid_json out && [ "$(json out metric)" = map50 ] && has out '"map50_int8"' && has out drop_bound && expect 2 "$wick" eval run --top 2 && has err "--task detect" && expect 0 "$wick" train --data set --net "$net" --dry-run && has out "a detector of 2 classes"
     expect 0 "$wick" train --data set --epochs 1 --out default && has err "for 80 images: --net"
 }
 # Boxes are leaves of a batch as other samples are: one leaf has the bits of none, two ranks those of one process.

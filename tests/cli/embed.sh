@@ -20,7 +20,7 @@ test_identities_never_seen() {
     cp trained out && cp told err && valid_json out && has err "8 of its 40 identities, by a hash of their names, are held out as test" && has err "3 of the 32 training identities are held out for validation" && [ "$(json out score)" = auc ] && at_least test_score 0.9
     expect 0 "$wick" eval run --json && valid_json out && at_least auc 0.9 && at_least nearest_accuracy 0.7 && [ "$(json out samples)" = 80 ] && has out '"threshold": 0.' && expect 0 "$wick" eval run && has out "EER of pairs" && has out "false accepts" && lacks out nan
     expect 0 "$wick" info run && has out "an embedding in 16 numbers" && expect 0 "$wick" plan run --train && expect 0 "$wick" compile run -o run_c && expect 0 "$wick" report run -o run.html && has run.html "Pairs by similarity" && expect 0 "$wick" eval run --split validation --json && [ "$(json out samples)" = 30 ] && expect 0 "$wick" eval run --split train --json && [ "$(json out samples)" = 290 ] || fail parts
-    expect 2 "$wick" quantize run -o no.onnx && has err "--task embed"
+    expect 0 "$wick" quantize run -o run8.onnx --json && valid_json out && [ "$(json out metric)" = auc ] && has out '"auc_int8"' && has out drop_bound
 }
 test_vectors_and_who_is_enrolled() {
     local a b

@@ -59,6 +59,19 @@ test_training() {
     expect 0 "$wick" eval run --json && floats=$(json out accuracy)
     awk "BEGIN { exit !($floats - $kept < 0.05) }" || fail "$floats became $kept"
 }
+test_weights_of_few_bits() {
+    make_run run "$conv" || return
+    expect 0 "$wick" eval run --json && floats=$(json out accuracy)
+    expect 0 "$wick" quantize run -o w4.onnx --weight-bits 4 --wide-layers none --json && has out '"accuracy_w4"' && large=$(wc -c <w4.onnx)
+    expect 0 "$wick" inspect w4.onnx && has out "21" && expect 0 "$wick" quantize run -o w8.onnx --json && [ $((large * 10)) -lt $(($(wc -c <w8.onnx) * 7)) ] || fail "$large bytes of 4 bits"
+    expect 0 "$wick" quantize run -o w4.onnx --weight-bits 4 --epochs 2 && has out "in w4" && has err "epoch 2/2"
+    expect 0 "$wick" eval w4.onnx --data data --json && four=$(json out accuracy)
+    awk "BEGIN { exit !($floats - $four < 0.05) }" || fail "$floats became $four"
+    expect 0 "$wick" quantize run -o w3.onnx --weight-bits 3 --wide-layers "conv*" --quiet && has out "in w3"
+    expect 2 "$wick" quantize run -o b.onnx --weight-bits 4 --per-tensor && has err "has a scale for each channel"
+    expect 2 "$wick" quantize run -o b.onnx --wide-layers "fc*" && has err "--wide-layers is for"
+    expect 2 "$wick" quantize run -o b.onnx --weight-bits 4 --block 32 && has err "--weight-bits is for 8 bits"
+}
 test_weights_of_4_bits() {
     make_run run "$conv" || return
     expect 0 "$wick" quantize run -o four.onnx --block 32 && has out "in int4" && has out "fc1.weight" && lacks out "conv1.weight" && lacks err ranges

@@ -13,6 +13,14 @@ ranks() { # N COMMAND...
 alone() { [ -e alone/last.safetensors ] || expect 0 "$wick" train "${run[@]}" --out alone; }
 without_time() { sed 's/, "seconds": [^}]*//' "$1"; }
 
+# rank N of the launch whose process is $1
+rank_of() {
+    local child
+    for child in $(cat "/proc/$1/task/$1/children"); do
+        tr '\0' '\n' <"/proc/$child/environ" | grep -qx "WICK_RANK=$2" && echo "$child" && return 0
+    done
+    return 1
+}
 test_the_bits_are_those_of_one_process() {
     alone
     for n in 1 2 3 4 8; do
@@ -22,6 +30,60 @@ test_the_bits_are_those_of_one_process() {
         cmp <(without_time alone/log.jsonl) <(without_time on$n/log.jsonl) || fail "the logs of 1 and $n ranks differ"
     done
     expect 0 ranks 3 train "${run[@]}" --out workers --workers 2 --quiet && same_tensors alone/last.safetensors workers/last.safetensors
+}
+# In every step ranks have other leaves, also while batches were made ahead for those of before.
+test_the_bits_stay_while_leaves_move_in_every_step() {
+    alone
+    for n in 1 2 3 4; do
+        expect 0 ranks $n train "${run[@]}" --shares shuffle --out moving$n --threads 1 --workers $((n % 3))
+        same_tensors alone/last.safetensors moving$n/last.safetensors
+        same_tensors alone/best.safetensors moving$n/best.safetensors
+        cmp <(without_time alone/log.jsonl) <(without_time moving$n/log.jsonl) || fail "the logs of 1 and $n ranks differ"
+        [ $n = 1 ] || [ "$(grep -c '"shares": \[' moving$n/log.jsonl)" = 30 ] || fail "leaves of $n ranks did not move in every step"
+    done
+    expect 0 "$wick" report moving3 --out moving.html
+    expect 0 ranks 2 train "${run[@]}" --shares even --json --out still && has out '"moves": 0' && has out '"shares": [4, 4]'
+    ! grep -q shares still/log.jsonl || fail "leaves moved"
+}
+# Rank 1 is stopped for most of the time.
+test_a_rank_that_is_slow_gets_fewer_leaves() {
+    expect 0 "$wick" train "${run[@]}" --epochs 20 --out even20
+    "$wick" launch -n 2 "$wick" train "${run[@]}" --epochs 20 --out slow --threads 1 --json --profile slow.trace.json >out 2>err &
+    pid=$!
+    while kill -0 $pid 2>/dev/null; do
+        child=$(rank_of $pid 1) && kill -STOP "$child" && sleep 0.02 && kill -CONT "$child"
+        sleep 0.004
+    done 2>/dev/null
+    code=0
+    wait $pid || code=$?
+    [ $code = 0 ] || { fail "exit code $code" && cat err; }
+    same_tensors even20/last.safetensors slow/last.safetensors
+    cmp <(without_time even20/log.jsonl) <(without_time slow/log.jsonl) || fail "the logs differ"
+    grep -q '"shares": \[[567], [123]\]' slow/log.jsonl || fail "no leaf went to rank 0"
+    has err 'on rank 1'
+    grep -q '"leaves move"' slow.trace.json && grep -q '"sum of ranks"' slow.trace.json || fail "the timeline does not show it"
+}
+# All ranks write into one file, also where one is killed; a clock that is 5000 s ahead is told and taken off.
+test_a_timeline_has_a_process_for_each_rank() {
+    alone
+    expect 0 ranks 3 train "${run[@]}" --out traced --threads 1 --profile all.trace.json --profile all.txt
+    same_tensors alone/last.safetensors traced/last.safetensors
+    valid_json all.trace.json
+    for n in 1 2 3; do
+        has all.trace.json "\"pid\":$n,\"args\":{\"name\":\"wick, rank $((n - 1))\"}"
+        [ "$(grep "\"pid\":$n," all.trace.json | grep -c '"sum of ranks"')" = 30 ] || fail "rank $((n - 1)) has other sums"
+    done
+    [ "$(grep -c '^sum of ranks' all.txt)" = 1 ] || fail "the tables are not those of rank 0"
+    expect 0 ranks 2 eval traced --data data --profile all.trace.json && valid_json all.trace.json && has all.trace.json '"wick, rank 1"'
+    command -v python3 >/dev/null && unshare -T --monotonic 5000 true 2>/dev/null || return 0
+    "$wick" launch -n 2 sh -c '[ $WICK_RANK = 0 ] || set -- unshare -T --monotonic 5000 "$@"; exec "$@"' sh "$wick" train "${run[@]}" --out ahead --threads 1 --profile ahead.trace.json >out 2>err || fail "with another clock"
+    python3 - <<'PY' || fail "the clock was not taken off"
+import json
+sums = [[e for e in json.load(open("ahead.trace.json")) if e.get("name") == "sum of ranks" and e["pid"] == pid] for pid in (1, 2)]
+assert len(sums[0]) == len(sums[1]) == 30
+# no rank has a sum before the other has begun its own
+assert all(a["ts"] < b["ts"] + b["dur"] + 1e5 and b["ts"] < a["ts"] + a["dur"] + 1e5 for a, b in zip(*sums))
+PY
 }
 test_samples_that_are_mixed_and_narrow_numbers_too() {
     mixed=(--transform "flip,normalise,mixup=0.2" --augment none --precision bf16)
@@ -55,14 +117,6 @@ test_measuring_is_shared_too() {
         cmp <(without_time way1/log.jsonl) <(without_time way3/log.jsonl) || fail "the logs differ: $way"
         grep -q valid_loss way1/log.jsonl || fail "nothing was measured: $way"
     done
-}
-# rank N of the launch whose process is $1
-rank_of() {
-    local child
-    for child in $(cat "/proc/$1/task/$1/children"); do
-        tr '\0' '\n' <"/proc/$child/environ" | grep -qx "WICK_RANK=$2" && echo "$child" && return 0
-    done
-    return 1
 }
 long=("${run[@]}" --epochs 4000 --save-every 5 --quiet)
 begin() { # N FOLDER: until it has saved; sets pid
@@ -121,6 +175,7 @@ test_killed_and_gone_on_with_by_fewer_ends_in_the_same_bits() {
 test_ranks_that_differ_are_told_what_differs() {
     each() { "$wick" launch -n 2 sh -c "exec \"$wick\" train $1 --out differ --leaves 4 --epochs 1"; }
     expect 2 each '--data data --hidden 16 --lr 0.0$((WICK_RANK + 1))' && has err "--lr differs: 0.01 on rank 0, 0.02 on rank 1"
+    expect 2 each '--data data --hidden 16 --shares $([ $WICK_RANK = 0 ] && echo speed || echo even)' && has err "--shares differs: speed on rank 0, even on rank 1"
     expect 2 each '--data data --hidden 16 --seed $((WICK_RANK + 1))' && has err "--seed differs: 1 on rank 0, 2 on rank 1"
     make_data data0 300 30 10 3
     cp -r data0 data1

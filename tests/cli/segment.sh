@@ -23,7 +23,7 @@ test_masks_of_three_classes() {
     expect 0 "$wick" eval run && has out "mIoU" && has out "IoU" && has out "ground" && lacks out nan
     expect 0 "$wick" info run && has out "a segmentation into 3 classes" && expect 0 "$wick" plan run --train && expect 0 "$wick" compile run -o run_c
     expect 0 "$wick" report run -o run.html && has run.html "A segmentation into 3 classes" && has run.html "predicted" && has run.html "most often taken for"
-    expect 2 "$wick" quantize run -o no.onnx && has err "--task segment" && expect 2 "$wick" eval run --top 2 && has err "--task segment"
+    expect 0 "$wick" quantize run -o run8.onnx --json && valid_json out && [ "$(json out metric)" = miou ] && has out '"miou_int8"' && has out drop_bound && expect 2 "$wick" eval run --top 2 && has err "--task segment"
     expect 2 "$wick" train --data shapes --augment flip --out no && has err '--transform "flip, crop=8, normalise"' && expect 0 "$wick" train --data shapes --net "$net" --transform "flip, crop=2, normalise" --epochs 1 --out flipped
 }
 test_predictions_as_pictures() {

@@ -46,4 +46,24 @@ test_an_onnx_file() {
     expect 0 "$wick" shrink net.onnx --data data -o from.onnx --max-drop 50 --epochs 0 --judge 100 --json && has out '"within": true'
     expect 0 "$wick" inspect from.onnx && has out "image  float [N, "
 }
+test_the_mobile_preset() {
+    make_run || return
+    expect 0 "$wick" shrink run -o mobile.onnx --preset mobile --epochs 0 --json && has err "95 % of the accuracy" && has out '"within": true'
+    expect 6 "$wick" shrink run -o mobile.onnx --preset mobile --max-ram 1 --epochs 0 --json && has out '"within": false'
+}
+# Bytes and memory are those of wick compile; instructions are counted where the tools are.
+test_a_microcontroller() {
+    make_run || return
+    expect 2 "$wick" shrink run -o m4.onnx --max-kb 60 --mhz 100 && has err "is for --target cortex-m4"
+    expect 0 "$wick" shrink run -o m4.onnx --target cortex-m4 --max-kb 60 --max-drop 40 --epochs 0 --mhz 50 --json && has out '"target": "cortex-m4"' || return
+    ls "${TMPDIR:-/tmp}"/wick-target-* >/dev/null 2>&1 && fail "the C stays"
+    command -v python3 >/dev/null || return 0
+    bytes=$(written file_bytes) ram=$(written arena_bytes) count=$(written instructions) seconds=$(written seconds)
+    expect 0 "$wick" compile m4.onnx -o m4 --name net --isa cortex-m --json
+    [ "$ram" = "$(json out arena_bytes)" ] || fail "$ram bytes of RAM are said of $(json out arena_bytes)"
+    constants=$(json out const_bytes) code=$(json out object_code_bytes)
+    [ -z "$code" ] || [ "$bytes" -ge $((constants + code)) ] || fail "$bytes bytes are said of $constants and $code"
+    [ "$bytes" -le 60000 ] || fail "$bytes bytes"
+    awk "BEGIN { exit !($count == 0 || $count / 50e6 / $seconds > 0.999 && $count / 50e6 / $seconds < 1.001) }" || fail "$count instructions take $seconds s"
+}
 test_main

@@ -20,7 +20,10 @@ test_regression_in_the_units_of_the_table() {
     expect 0 "$wick" report houses -o houses.html && has houses.html "A regression of 1 target" && has houses.html "Predicted over true" && has houses.html "validation, after each epoch" && lacks houses.html "classifier"
     expect 0 "$wick" info houses && has out "target.deviation" && has out "samples of [4], a regression of 1 target"
     expect 0 "$wick" plan houses && expect 0 "$wick" plan houses --train && expect 0 "$wick" compile houses -o houses_c
-    expect 2 "$wick" quantize houses -o houses8.onnx && has err "--task regress"
+    expect 0 "$wick" eval houses --split validation --json && r2=$(json out r2) && expect 0 "$wick" quantize houses -o houses8.onnx --max-drop 0.02 --json && valid_json out && [ "$(json out metric)" = r2 ] && [ "$(json out r2_f32)" = "$r2" ] && at_least r2_int8 0.95 && at_most drop_bound 0.02 && has out '"rmse_int8"' || fail "quantize"
+    # what is learned of prices is standardised here too: a loss of millions would say that it isn't
+    expect 0 "$wick" prune houses -o small.onnx --ratio 0.5 --epochs 2 && has err "epoch 1/2  loss 0." && has out "R2 " && has out "squared errors in pairs" && expect 2 "$wick" prune houses -o small.onnx --ratio 0.5 --importance taylor && has err "--task regress"
+    expect 2 "$wick" quantize houses -o houses8.onnx --anomalies houses.csv && has err "--anomalies is for --task autoencode"
     { echo size,age,price,town; sed 1d houses.csv | awk -F, '{ print $1 "," $2 "," $4 "," $3 }'; } >towns.csv
     expect 2 "$wick" train --data houses.csv --teacher houses --out no && has err "--teacher is for --task classify"
     expect 2 "$wick" eval houses --top 2 && has err "--task regress"
@@ -64,12 +67,20 @@ test_several_targets_in_any_form_of_table() {
     expect 2 "$wick" train --data gaps.tsv --noise 0.1 --out no && has err "--noise is for --task autoencode"
     expect 2 "$wick" train --data gaps.tsv --label-smoothing 0.1 --out no && has err "--label-smoothing is for --task classify"
 }
+# A table on a terminal has 64 rows of targets at most, and says how many others there are; JSON has all.
+test_many_targets_are_counted() {
+    awk 'BEGIN { srand(3); for (i = 0; i < 40; i++) { x = rand(); printf "%.3f", x; for (k = 0; k < 70; k++) printf ",%.4f", x * k + rand(); print "" } }' >many.csv
+    expect 0 "$wick" train --data many.csv --no-header --target "$(seq -s, 1 70)" --epochs 1 --threads 1 --out many || return
+    expect 0 "$wick" eval many && has out "and 6 more targets; --json has all" && [ "$(grep -c '%$' out)" -ge 64 ] && [ "$(wc -l <out)" -lt 90 ] || fail "another number of rows"
+    expect 0 "$wick" predict many many.csv --index 0 && has out "and 6 more targets" && expect 0 "$wick" eval many --json && [ "$(grep -o '"zeros"' out | wc -l)" = 70 ] || fail "JSON lacks targets"
+}
 test_several_labels() {
     { echo a,b,c,hot,wet,dark; rows 4 800 'printf "%.3f,%.3f,%.3f,%d,%d,%d\n", a, b, c, (a > 0), (b > 0.3), (a + c > 0.5)'; } >weather.csv
     expect 0 "$wick" train --data weather.csv --target hot,wet,dark --threads 1 --out weather && has err "--task multi-label, as the data look"
     expect 0 "$wick" eval weather --json && valid_json out && at_least map 0.97 && at_least f1_macro 0.9 && at_least subset_accuracy 0.8 && lacks out confusion
     expect 0 "$wick" eval weather && has out "mAP" && has out "wet" && expect 0 "$wick" predict weather --index 0-2 && has out "hot" && expect 0 "$wick" report weather -o weather.html && has weather.html "have it"
     expect 0 "$wick" convert weather weather.onnx && expect 0 "$wick" inspect weather.onnx && has out "probabilities  float [N, 3]"
+    expect 0 "$wick" quantize weather -o weather8.onnx --json && [ "$(json out metric)" = map ] && at_least map_int8 0.9 && has out drop_bound_points || fail "quantize"
     expect 3 "$wick" train --data weather.csv --task multi-label --target a --out no && has err "a label is 0 or 1"
     expect 0 "$wick" train --data weather.csv --task regress --target hot,wet,dark --epochs 1 --out numbers && expect 0 "$wick" eval numbers --json && at_least samples 160 && has out '"r2"'
     [ -n "$python" ] || { echo "  skipped: no scikit-learn"; return 0; }
@@ -92,6 +103,10 @@ test_autoencoder_finds_what_is_unlike() {
     awk -v a="$(grep -o '"name": null[^}]*' out | grep -o '"roc_auc": [0-9.]*' | cut -d' ' -f2)" 'BEGIN { exit !(a > 0.95) }' || fail "AUC: $(cat out)"
     expect 0 "$wick" predict machine_run --index 0,299 && has out "anomaly score" && expect 0 "$wick" report machine_run -o machine.html && has machine.html "Anomaly scores"
     expect 0 "$wick" convert machine_run machine.onnx && expect 0 "$wick" inspect machine.onnx && has out "score  float [N, 1]" && has out "reconstruction  float [N, 6]"
+    # 8 bits are judged by how well the anomalies are told apart
+    expect 0 "$wick" quantize machine_run -o machine8.onnx --anomalies machine --max-drop 0.01 --json && valid_json out && has err "100 anomalies of machine: those whose class" && [ "$(json out metric)" = roc_auc ] && at_least roc_auc_f32 0.95 && at_most drop 0.01 || fail "AUC: $(cat out)"
+    expect 0 "$wick" quantize machine_run -o machine8.onnx && has err "--anomalies DATA judges by AUC" && has out "RMSE  " && has out "squares in pairs"
+    { head -1 machine/train.csv; tail -5 machine/train.csv; } >usual.csv && expect 3 "$wick" quantize machine_run -o no.onnx --anomalies usual.csv && has err "have classes that the training had"
     expect 0 "$wick" train --data machine --task autoencode --noise 0.3 --epochs 3 --out noisy && expect 0 "$wick" train --data machine --task autoencode --noise 0.3 --epochs 3 --out noisy2 --threads 2 && same_tensors noisy/last.safetensors noisy2/last.safetensors
 }
 test_autoencoder_of_pictures() {
@@ -232,6 +247,33 @@ np.savez("bad.npz", x=x, y=np.where(np.arange(400) == 17, np.nan, y[:, 0]))'
     expect 0 "$wick" train --data flags.npz --out flags --threads 1 && has err "--task multi-label" && expect 0 "$wick" eval flags --json && at_least map 0.9
     expect 0 "$wick" train --data own.npz --epochs 3 --out own && has err "50 rows for validation (val)" && lacks err "passed over" && expect 0 "$wick" eval own --split validation --json && [ "$(json out samples)" = 50 ] && expect 0 "$wick" eval own --json && [ "$(json out samples)" = 50 ] || fail "val"
     expect 3 "$wick" train --data bad.npz --task regress --out no && has err '"y": row 17 is NaN'
+}
+# Arrays of different shapes are inputs of one network, by name, in ONNX too.
+test_several_inputs() {
+    [ -n "$python" ] || { echo "  skipped: no NumPy"; return 0; }
+    "$python" -c 'import numpy as np, os
+r = np.random.RandomState(0)
+def make(n):  # the class is in how fast one input swings, and in the sign of the other
+    y = r.randint(0, 3, n); t = np.arange(50) / 50
+    wave = np.sin(6.28 * (2 + 2 * (y[:, None] % 2)) * t + r.uniform(0, 6, (n, 1))) + 0.3 * r.randn(n, 50)
+    return dict(wave=wave.astype("f4")[:, None, None], light=np.where(y[:, None] == 2, 1, -1) + 0.5 * r.randn(n, 7), y=y)
+os.makedirs("two"); np.savez("two/train.npz", **make(600)); np.savez("two/test.npz", **make(200)); z = make(40)
+np.savez("nan.npz", wave=np.where(np.arange(40)[:, None, None, None] == 7, np.nan, z["wave"]), light=z["light"], y=z["y"]); np.savez("few.npz", wave=z["wave"], light=z["light"][:39], y=z["y"])'
+    both=(--inputs wave,light --net "input wave, conv 16 1x7 same, relu, globalmaxpool, save a, input light, linear 16, relu, concat a, linear classes" --schedule constant --warmup 0)
+    expect 0 "$wick" train --data two "${both[@]}" --epochs 12 --threads 1 --out inputs && has err "input light: numbers 50 to 56 of a sample" && expect 0 "$wick" eval inputs --json && at_least accuracy 0.95
+    expect 0 "$wick" train --data two "${both[@]}" --epochs 6 --threads 2 --out again && expect 0 "$wick" train --resume again --epochs 12 --quiet && same_tensors inputs/last.safetensors again/last.safetensors
+    expect 0 "$wick" predict inputs two/test.npz --index 0-199 --json && valid_json out && cp out inputs.json && expect 0 "$wick" compile inputs -o inputs_c && expect 0 "$wick" report inputs -o inputs.html
+    expect 0 "$wick" convert inputs inputs.onnx && expect 0 "$wick" inspect inputs.onnx && has out "wave  float [N, 1, 1, 50]" && has out "light  float [N, 7]"
+    expect 2 "$wick" train --data two --inputs wave,light --net "input waves, linear classes" --out no && has err 'there is no input "waves"' && expect 3 "$wick" train --data two --inputs wave,heavy --out no && has err 'has no array "heavy"'
+    expect 3 "$wick" train --data two --inputs wave,wave --out no && has err "named twice" && expect 3 "$wick" train --data nan.npz --inputs wave,light --out no && has err '"wave": sample 7 has NaN' && expect 3 "$wick" train --data few.npz --inputs wave,light --out no && has err '"light" has 39 samples, and "wave" 40'
+    expect 2 "$wick" train --data two --inputs wave,light --net "input 50 1x8, flatten, linear classes" --out no && has err "takes numbers 50 to 57, and samples have 57" && expect 2 "$wick" train --data houses.csv --target price --net "input a, linear classes" --out no && has err 'there is no input "a"'
+    "$python" -c 'import onnxruntime' 2>/dev/null || { echo "  skipped: no ONNX Runtime"; return 0; }
+    "$python" - <<'P' || fail "ONNX Runtime gives other numbers"
+import json, numpy as np, onnxruntime as rt
+z = np.load("two/test.npz"); o = rt.InferenceSession("inputs.onnx").run(None, {"wave": z["wave"], "light": z["light"].astype("f4")})[0]
+p = np.exp(o - o.max(1, keepdims=True)); p /= p.sum(1, keepdims=True); said = json.load(open("inputs.json"))["images"]
+want = np.array([[s["probabilities"][k] for k in "012"] for s in said]); assert np.abs(p - want).max() < 1e-5 and len(said) == 200
+P
 }
 test_sets_of_scikit_learn() {
     [ -n "$python" ] || { echo "  skipped: no scikit-learn"; return 0; }

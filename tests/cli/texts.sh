@@ -24,12 +24,70 @@ test_classes_of_texts() {
     expect 0 "$wick" train --data moods.tsv --label mood --tokens bytes --length 40 --net "embed tokens 16, conv 48 5 same, relu, globalmaxpool, linear classes" --epochs 12 --batch 16 --lr 0.01 --threads 1 --out bytes && has err "texts as bytes, 258" && expect 0 "$wick" eval bytes --json && at_least accuracy 0.9
     expect 0 "$wick" train --data moods.tsv --label mood --vocabulary 5 --length 4 --epochs 1 --out few && has err "7 of them kept apart" && has err "longer than 4 tokens"
 }
+# Parts of words and characters; another learner and reader of them gives the same tokens, and ONNX Runtime the same answers.
+test_subwords_and_characters() {
+    { printf 'mood\tsplit\ttext\n'; sentences 1 400 | sed 's/good/better/2; s/Great/Größe/; s/dull/Überdull/; s/actor/ACTORS und  Actor/'; } >parts.tsv
+    expect 0 "$wick" train --data parts.tsv --label mood --tokens subwords --vocabulary 60 --epochs 12 --batch 16 --threads 1 --out parts && has err "texts as subwords, 62 of them" && expect 0 "$wick" eval parts --json && at_least accuracy 0.9
+    expect 0 "$wick" train --data parts.tsv --label mood --tokens characters --net "embed tokens 16, conv 48 5 same, relu, globalmaxpool, linear classes" --epochs 15 --batch 16 --lr 0.01 --threads 1 --out letters && has err "texts as characters" && expect 0 "$wick" eval letters --json && at_least accuracy 0.9
+    printf 'Größe of actörs,  zzz\n%s\n' "$(printf 'long%.0s' $(seq 40))" >ask_parts.txt && expect 0 "$wick" predict parts ask_parts.txt --json && valid_json out && has out "Größe"
+    expect 0 "$wick" train --data parts.tsv --label mood --tokens subwords --vocabulary 1 --epochs 1 --out tiny && has err "3 of them kept apart"
+    expect 3 "$wick" train --data parts.tsv --label mood --tokens subwords --vocabulary 32001 --out no && has err "at most 32000" && expect 2 "$wick" train --data parts.tsv --tokens letters --out no && has err subwords
+    for kind in parts letters; do expect 0 "$wick" convert $kind $kind.onnx && expect 0 "$wick" predict $kind parts.tsv --index 0-39 --json && cp out $kind.json; done
+    can "onnxruntime, onnx" || return 0
+    "$python" - <<'P' || fail "others learn or read other parts"
+import collections, csv, json, re, numpy as np, onnx, onnxruntime as rt
+low = lambda s: "".join(c.lower() if c.isascii() else c for c in s)
+words_of = lambda s: [low(w) for w in re.findall(r"[A-Za-z0-9\x80-\U0010ffff]+|[^\sA-Za-z0-9\x80-\U0010ffff]", s)]
+def learn(texts, most):
+    words = collections.Counter(w for t in texts for w in words_of(t)); parts = {w: ["▁", *w] for w in words}
+    count = collections.Counter()
+    for w, n in words.items():
+        for c in parts[w]: count[c] += n
+    tokens = [c for c, n in sorted(count.items(), key=lambda e: (-e[1], e[0].encode())) if n > 1][:most]
+    while len(tokens) < most:
+        pairs = collections.Counter()
+        for w, n in words.items():
+            for p in zip(parts[w], parts[w][1:]):
+                if p[0] in tokens and p[1] in tokens: pairs[p] += n
+        if not pairs: break
+        a, b = min(pairs, key=lambda p: (-pairs[p], tokens.index(p[0]), tokens.index(p[1])))
+        if pairs[a, b] < 2: break
+        if a + b not in tokens: tokens.append(a + b)
+        for w, p in parts.items():
+            i = 0
+            while i + 1 < len(p):
+                if (p[i], p[i + 1]) == (a, b): p[i : i + 2] = [a + b]
+                i += 1
+    return tokens
+def read(text, v):
+    out = []
+    for w in words_of(text):
+        p = ["▁", *w]
+        while True:
+            best = min(((v[p[i] + p[i + 1]], i) for i in range(len(p) - 1) if p[i] + p[i + 1] in v), default=None)
+            if not best: break
+            p[best[1] : best[1] + 2] = [p[best[1]] + p[best[1] + 1]]
+        out += [v.get(t, 1) for t in p]
+    return out
+rows = list(csv.DictReader(open("parts.tsv"), delimiter="\t"))
+for kind in ("parts", "letters"):
+    m = onnx.load(kind + ".onnx"); lines = (m.doc_string or m.graph.doc_string).partition('"text" ')[2].split("\n")
+    n, tokens = int(lines[0].split()[1]), [l for l in lines[2:] if l]; v = {t: i + 2 for i, t in enumerate(tokens)}
+    if kind == "parts": assert tokens == learn([r["text"] for r in rows if r["split"] == "train"], 60), tokens
+    said = json.load(open(kind + ".json"))["images"]; x = np.zeros((len(said), 1, n), np.int64); assert len(said) > 30
+    for i, s in enumerate(said):
+        got = read(s["text"], v) if kind == "parts" else [v.get(c, 1) for c in re.sub(r"\s+", "▁", s["text"])]
+        x[i, 0, : min(n, len(got))] = got[:n]
+    z = rt.InferenceSession(kind + ".onnx").run(None, {"tokens": x})[0]; p = np.exp(z - z.max(1, keepdims=True)); p /= p.sum(1, keepdims=True)
+    want = np.array([[s["probabilities"][k] for k in ("bad", "good")] for s in said]); assert np.abs(p - want).max() < 1e-5, (kind, np.abs(p - want).max())
+P
+}
 test_tags_of_words() {
     expect 0 "$wick" train --data names --task tag --epochs 10 --batch 16 --threads 1 --out tags --json && valid_json out && has err "300 texts as tags" && has err "lstm 64 both" && [ "$(json out score)" = span_f1 ] && at_least test_score 0.95
     expect 0 "$wick" eval tags --json && valid_json out && at_least span_f1 0.95 && has out '"name": "B-PER"' && cp out tags.json && expect 0 "$wick" eval tags && has out "span F1" && has out "I-PER" && has err "spans, of which"
     expect 0 "$wick" predict tags ask.txt && has out "mr Miller/B-PER" && has out "Paris/B-LOC" && expect 0 "$wick" predict tags ask.txt --json && valid_json out && has out '"word": "Junior"'
     expect 0 "$wick" predict tags names/test.conll --index 0-59 --json && valid_json out && cp out said.json && has out '"is": "B-LOC"'
-    expect 0 "$wick" report tags -o tags.html && has tags.html "A tagger with 4 tags" && expect 0 "$wick" plan tags --train && expect 2 "$wick" quantize tags -o no.onnx && has err "--task tag"
+    expect 0 "$wick" report tags -o tags.html && has tags.html "A tagger with 4 tags" && expect 0 "$wick" plan tags --train && expect 0 "$wick" quantize tags -o run8.onnx --json && valid_json out && [ "$(json out metric)" = span_f1 ] && has out '"span_f1_int8"' && has out drop_bound
     can sklearn || return 0
     "$python" - <<'P' || fail "others count otherwise"
 import json

@@ -2,6 +2,7 @@
  * batches, in ONNX, and in any number of threads. */
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/counting_alloc.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -112,8 +113,8 @@ TEST(integers_are_near_the_floats_for_any_batch_and_calibration) {
 /* In two groups, of what has another mean in each channel. */
 static wick_status grouped(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
-    out[0] = wick_conv(in[0], wick_model_find(model, "w"), wick_model_find(model, "b"),
-                       &(wick_conv_options){.groups = 2});
+    out[0] =
+        wick_conv(in[0], wick_model_find(model, "w"), wick_model_find(model, "b"), &(wick_conv_options){.groups = 2});
     return WICK_OK;
 }
 static void draw_grouped(void) {
@@ -294,6 +295,62 @@ TEST(onnx_has_the_same_numbers) {
     wick_onnx_free(&onnx);
     wick_quantizer_free(&q);
     unlink(path);
+    tear_down();
+}
+
+/* Few bits: the integers and their scales, by hand and by what is left of weights; states of 4 bits; the same numbers
+ * in ONNX. */
+TEST(weights_of_few_bits) {
+    REQUIRE(set_up(1));
+    static float want[4 * 5], got[4 * 5];
+    double last = 0;
+    for (int bits = 2; bits <= 8; bits++) {
+        wick_quantizer *q = quantizer(&(wick_quantizer_options){.weight_bits = bits, .wide = "fc*"});
+        wick_model *m = wick_quantizer_model(q);
+        wick_tensor *w = wick_model_find(m, "conv2.weight"), *fc = wick_model_find(m, "fc.weight");
+        REQUIRE(w && fc && wick_tensor_dtype(fc) == WICK_I8);
+        CHECK_INT(wick_tensor_dtype(w), bits > 4 ? WICK_I8 : WICK_I4);
+        const void *data;
+        int64_t far = 0;
+        const int64_t most = (1 << (bits - 1)) - 1;
+        CHECK(wick_data(bits > 4 ? w : wick_cast(w, WICK_I8), &data) == WICK_OK);
+        for (int64_t i = 0; i < wick_tensor_count(w); i++)
+            far = WICK_MAX(far, llabs((int64_t)((const int8_t *)data)[i]));
+        CHECK_INT(far, most);
+        const double db = wick_quantizer_layer_at(q, 1).weight_sqnr;
+        CHECK_MSG(db > last + 4, "%d bits: %g dB after %g", bits, db, last);
+        last = db;
+        char path[] = "/tmp/wick-quantizer-XXXXXX.onnx";
+        const int fd = mkstemps(path, 5);
+        REQUIRE(fd >= 0);
+        close(fd);
+        const wick_spec spec = spec_of(4);
+        const wick_onnx_save_options o = {.opset = 21};
+        wick_onnx *onnx = NULL;
+        wick_plan *plan = NULL;
+        draw(4);
+        CHECK(run_function(wick_quantizer_apply, q, 4, NULL, want));
+        CHECK_MSG(wick_onnx_save(m, wick_quantizer_apply, q, 1, &spec, 1, path, &o) == WICK_OK &&
+                      wick_onnx_open(ctx, path, NULL, &onnx) == WICK_OK,
+                  "%s", wick_context_error(ctx));
+        CHECK(onnx && wick_onnx_compile(onnx, &spec, NULL, &plan) == WICK_OK && run_plan(plan, x, got));
+        CHECK_MSG(memcmp(want, got, sizeof want) == 0, "%d bits: %g dB", bits, sqnr(want, got, 4 * 5));
+        wick_plan_free(&plan);
+        wick_onnx_free(&onnx);
+        unlink(path);
+        wick_quantizer_free(&q);
+    }
+    const wick_spec spec = spec_of(4);
+    static const wick_quantizer_options wrong[] = {{.weight_bits = 1},
+                                                   {.weight_bits = 9},
+                                                   {.weight_bits = 4, .per_tensor = true},
+                                                   {.weight_bits = 4, .block = 32}};
+    for (size_t i = 0; i < WICK_COUNTOF(wrong); i++) {
+        wick_quantizer *q;
+        CHECK(wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, &wrong[i], &q) == WICK_ERR_INVALID);
+        CHECK_STR_HAS(wick_context_error(ctx), "is from 2 to 8");
+        wick_context_clear_error(ctx);
+    }
     tear_down();
 }
 

@@ -281,6 +281,32 @@ TEST(a_part_of_each_batch_is_made_as_in_the_whole) {
     TEARDOWN;
 }
 
+/* Batches ahead were made for another part when this one is asked for. */
+TEST(a_part_that_moves_with_every_batch_is_made_as_in_the_whole) {
+    SETUP(.slow = true);
+    static const int64_t parts[][2] = {{0, 3}, {3, 7}, {1, 6}, {0, 100}, {2, 3}, {200, 300}, {5, 8}};
+    for (int i = 0; i < WAYS; i++)
+        for (size_t w = 0; w < WICK_COUNTOF(crews) && i != 5; w++) {
+            wick_loader *part = NULL;
+            wick_loader_options o = way(i);
+            REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+            o.part_begin = 2, o.part_end = 5, o.workers = crews[w], o.prefetch = 4;
+            REQUIRE(wick_loader_new(ctx, set, &o, &part) == WICK_OK);
+            bool goes_on = true;
+            for (size_t n = 0; goes_on; n++) {
+                const int64_t *p = parts[(n + n / 3) % WICK_COUNTOF(parts)];
+                REQUIRE(wick_loader_set_part(part, p[0], p[1]) == WICK_OK);
+                goes_on = same_part(loader, part, p[0], p[1]);
+            }
+            CHECK_INT(wick_loader_set_part(part, 3, 3), WICK_ERR_INVALID);
+            CHECK_INT(wick_loader_set_part(part, 0, 0), WICK_OK); /* all */
+            CHECK(same_part(loader, part, 0, 300));
+            wick_loader_free(&part);
+            wick_loader_free(&loader);
+        }
+    TEARDOWN;
+}
+
 TEST(samples_are_padded_to_their_buckets_or_to_the_longest) {
     SETUP(.slow = false);
     for (int buckets = 0; buckets < 2; buckets++) {

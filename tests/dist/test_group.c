@@ -108,6 +108,25 @@ TEST(broadcast_gather_barrier_and_agree_work) {
         }
 }
 
+/* One machine has one clock. */
+static int clock_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
+    (void)arg;
+    int64_t ahead = 1, error = -1;
+    if (!g || wick_group_clock(g, &ahead, &error) != WICK_OK || wick_group_clock(g, &ahead, NULL) != WICK_OK) return 1;
+    snprintf(text, RANK_TEXT, "%lld ns ahead, by %lld at most", (long long)ahead, (long long)error);
+    if (ahead != 0 || error < 0) return 2;
+    return wick_group_clock(g, NULL, NULL) == WICK_ERR_INVALID ? 0 : 3;
+}
+
+TEST(clocks_of_one_machine_are_told_to_be_one) {
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        rank_end ends[RANKS_MOST];
+        ranks_run(ranks, 30, clock_rank, NULL, ends);
+        for (int k = 0; k < ranks; k++)
+            CHECK_MSG(ends[k].code == 0, "R %d: rank %d: %d %s", ranks, k, ends[k].code, ends[k].text);
+    }
+}
+
 static int differ_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
     (void)arg;
     if (!g) return 1;

@@ -94,6 +94,89 @@ TEST(chrome_s_events_have_the_same_spans) {
     net_close(&n);
 }
 
+/* How often a text is there. */
+static int count_of(const char *text, const char *word) {
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, word)); at++) n++;
+    return n;
+}
+
+/* Three ranks write into one file, by turns; the first to end is a follower. All spans are there, each rank's by
+ * numbers of its own, and what an earlier run left is not. */
+static void of_ranks(const char *name, bool packets, const char *const of_rank[3]) {
+    enum { RANKS = 3 };
+    net n[RANKS];
+    wick_profile *p[RANKS] = {NULL};
+    wick_profile_info info[RANKS];
+    const char *path = path_of(name);
+    uint64_t spans = 0;
+    size_t size;
+    int ends = 0;
+    const uint64_t zero = wick_now_ns();
+    for (int r = 0; r < RANKS; r++) {
+        const wick_profile_options o = {.timeline = path, .marks = 64, .rank = r, .ranks = RANKS, .zero = zero};
+        REQUIRE(net_open(&n[r], 1));
+        REQUIRE(wick_profile_start(n[r].ctx, &o, &p[r]) == WICK_OK);
+    }
+    net other;
+    wick_profile *late = NULL;
+    REQUIRE(net_open(&other, 1));
+    CHECK_INT(wick_profile_start(other.ctx, &(wick_profile_options){.timeline = path, .ranks = 2}, &late), WICK_ERR_IO);
+    CHECK_STR_HAS(wick_context_error(other.ctx), "cannot be shared by ranks: others are writing it");
+    net_close(&other);
+    for (int i = 0; i < 400; i++)
+        for (int r = 0; r < RANKS; r++) CHECK_INT(net_run(&n[r]), WICK_OK);
+    for (int r = RANKS - 1; r >= 0; r--) {
+        CHECK_INT(wick_profile_stop(p[r]), WICK_OK);
+        info[r] = wick_profile_get_info(p[r]);
+        CHECK_INT(info[r].dropped, 0);
+        spans += info[r].spans;
+        wick_profile_free(&p[r]);
+        net_close(&n[r]);
+    }
+    char *text = read_all(path, &size);
+    REQUIRE(text);
+    CHECK(size > 3 * sizeof(((timeline *)0)->buffer) / 2); /* they did write by turns */
+    if (packets) {
+        CHECK_INT(slices((uint8_t *)text, size, &ends), spans);
+        CHECK_INT(ends, spans);
+        for (int r = 0; r < RANKS; r++) CHECK(memmem(text, size, of_rank[r], strlen(of_rank[r])) != NULL);
+    } else {
+        for (int r = 0; r < RANKS; r++) CHECK_INT(count_of(text, of_rank[r]), info[r].spans);
+    }
+    free(text);
+}
+
+TEST(ranks_share_a_timeline) {
+    for (int again = 0; again < 2; again++) {
+        of_ranks("r.pftrace", true, (const char *const[]){"wick, rank 0", "wick, rank 1", "wick, rank 2"});
+        of_ranks(
+            "r.json", false,
+            (const char *const[]){"\"ph\":\"X\",\"pid\":1,", "\"ph\":\"X\",\"pid\":2,", "\"ph\":\"X\",\"pid\":3,"});
+        of_ranks("r.otlp.jsonl", false,
+                 (const char *const[]){"\"wick.rank\",\"value\":{\"intValue\":\"0\"}",
+                                       "\"wick.rank\",\"value\":{\"intValue\":\"1\"}",
+                                       "\"wick.rank\",\"value\":{\"intValue\":\"2\"}"});
+    }
+    size_t size;
+    char *text = read_all(path_of("r.json"), &size);
+    REQUIRE(text);
+    CHECK_INT(count_of(text, "process_name"), 3);
+    CHECK_INT(count_of(text, "{}]"), 1);
+    CHECK(!strcmp(text + size - 5, "\n{}]\n") && text[0] == '[');
+    free(text);
+    net n;
+    wick_profile *p = NULL;
+    REQUIRE(net_open(&n, 1));
+    static const int wrong[][2] = {{1, 0}, {2, 2}, {-1, 2}, {0, 4097}, {0, -1}};
+    for (size_t i = 0; i < WICK_COUNTOF(wrong); i++) {
+        const wick_profile_options o = {.timeline = path_of("w.json"), .rank = wrong[i][0], .ranks = wrong[i][1]};
+        CHECK_INT(wick_profile_start(n.ctx, &o, &p), WICK_ERR_INVALID);
+        CHECK_STR_HAS(wick_context_error(n.ctx), "profile: rank ");
+    }
+    net_close(&n);
+}
+
 TEST(what_a_file_has_no_room_for_is_counted) {
     net n;
     wick_profile *p = NULL;

@@ -79,6 +79,12 @@ static int measure(const evaluator *e, evaluation *r) {
 
 /* ---- eval -------------------------------------------------------------------------------------------------------- */
 
+enum { ROWS = 64 }; /* of a table on a terminal */
+
+static void print_rest(const classifier *c) {
+    if (c->classes > ROWS) printf("and %lld more targets; --json has all\n", (long long)(c->classes - ROWS));
+}
+
 static void print(const evaluator *e) {
     const classifier *c = e->c;
     long long zeros = 0;
@@ -88,10 +94,12 @@ static void print(const evaluator *e) {
     printf("\n%-*s  %8s  %12s  %12s  %9s\n", wide, "target", "R2", "MAE", "RMSE", "MAPE");
     for (int64_t k = 0; k < c->classes; k++) {
         const target_scores s = scores_of_target(e, k);
+        zeros += s.zeros;
+        if (k >= ROWS) continue;
         log_print("%-*s  %8.4f  %12.5g  %12.5g  %7.2f %%\n", wide, c->class_names[k], s.r2, s.mae, s.rmse,
                   100 * s.mape);
-        zeros += s.zeros;
     }
+    print_rest(c);
     if (zeros) talk("%lld of the targets are 0 and have no part in MAPE", zeros);
 }
 
@@ -116,12 +124,13 @@ static void print_json(const evaluator *e, json *j) {
 static void show(const classifier *c, const float *p, const float *target, int64_t label) {
     (void)label;
     printf("\n");
-    for (int64_t k = 0; k < c->classes; k++) {
+    for (int64_t k = 0; k < c->classes && k < ROWS; k++) {
         log_print("%16s  %.6g", c->class_names[k], (double)p[k]);
         if (target && !isnan(target[k]))
             printf("  (is %.6g, %+.3g)", (double)target[k], (double)p[k] - (double)target[k]);
         printf("\n");
     }
+    print_rest(c);
 }
 
 static void show_json(const classifier *c, const float *p, const float *target, int64_t label, json *j) {

@@ -25,6 +25,7 @@ typedef struct task {
     bool classes;                    /* what is learned are classes */
     bool by_score;                   /* the best epoch is that of the highest score, not of the lowest loss */
     bool percent;                    /* a score is a share, from 0 to 1 */
+    bool lower;                      /* of that score less is better */
     /* of the network's output y [n, outputs], what people want: [n, width]. x: the samples that the network got */
     wick_tensor *(*predictions)(struct classifier *c, wick_tensor *x, wick_tensor *y);
     /* the loss of each sample, [n] */

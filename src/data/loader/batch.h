@@ -18,6 +18,8 @@ typedef struct wick_slot {
     int64_t *samples; /* [batch] */
     uint8_t *failed;  /* [batch] */
     int64_t epoch, place, n; /* its places are [place, place + n) */
+    /* which of its n samples are made, and which of those were before they were asked for */
+    int64_t from, to, made_from, made_to;
     uint64_t number;         /* of the batch, since the last seek */
     _Atomic uint64_t begun, ended; /* ns; begun 0: nobody has */
     _Atomic int64_t rest;          /* samples that nobody has made */

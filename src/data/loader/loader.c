@@ -46,9 +46,8 @@ void wick_loader_tasks(void *arg, int number, int64_t begin, int64_t end, int wo
     const uint64_t start = wick_now_ns(), computed = thread_ns();
     if (!atomic_load_explicit(&slot->begun, memory_order_relaxed))
         atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
-    const int64_t from = l->options.part_begin, to = l->options.part_end;
     for (int64_t i = begin; i < end && !wick_worker_pool_halted(l->crew); i++) {
-        if (i < from || i >= to) continue;
+        if (i < slot->from || i >= slot->to || (i >= slot->made_from && i < slot->made_to)) continue;
         wick_fault fault = {""};
         const wick_status status = wick_make_sample(&l->pipeline, &l->benches[worker], slot, i, &fault);
         if (WICK_LIKELY(status == WICK_OK)) continue;
@@ -136,13 +135,25 @@ static wick_status give_out(wick_loader *l) {
             atomic_store(&s->begun, 0);
             atomic_store(&s->rest, s->n);
             l->busy |= (uint64_t)1 << number;
-            const int64_t from = l->options.part_begin, own = part_of(l, s->n);
-            if (own && reads_disk(l)) wick_dataset_ahead(l->pipeline.dataset, s->samples + from, own);
+            s->from = l->options.part_begin, s->to = l->options.part_end;
+            s->made_from = s->made_to = 0;
+            const int64_t own = part_of(l, s->n);
+            if (own && reads_disk(l)) wick_dataset_ahead(l->pipeline.dataset, s->samples + s->from, own);
             wick_worker_pool_give(l->crew, number, s->n);
         }
         l->next = end;
         l->number++;
     }
+}
+
+/* The part is another one since the batch was given out: the caller makes what it lacks, at once. Workers have the
+ * batches behind it to do. */
+static void complete(wick_loader *l, wick_slot *s) {
+    const int64_t from = l->options.part_begin, to = WICK_MIN(l->options.part_end, s->n);
+    if (from >= to || (from >= s->from && to <= s->to)) return;
+    s->made_from = s->from, s->made_to = s->to;
+    s->from = from, s->to = to;
+    wick_loader_tasks(l, (int)(s - l->slots), from, to, 0);
 }
 
 static void forget(wick_loader *l) {
@@ -248,6 +259,15 @@ wick_status wick_loader_set_batch(wick_loader *l, int64_t batch) {
     return WICK_OK;
 }
 
+wick_status wick_loader_set_part(wick_loader *l, int64_t begin, int64_t end) {
+    wick_loader_options o = l->options;
+    o.part_begin = begin, o.part_end = end;
+    WICK_TRY(wick_loader_check_part(l->ctx, l->pipeline.dataset, &o));
+    l->options.part_begin = begin;
+    l->options.part_end = end ? end : INT64_MAX;
+    return WICK_OK;
+}
+
 /* The caller comes back with the batch that it was handed. Smaller ones, and those of another size than is given out
  * now, tell nothing. */
 static void follow_latency(wick_loader *l, uint64_t now) {
@@ -314,6 +334,7 @@ static wick_status take(wick_loader *l, wick_batch *batch) {
         const uint64_t done = wick_worker_pool_wait(l->crew, s ? bit_of(l, s) : l->busy);
         if (!s) s = oldest_of(l, done);
         const int number = (int)(s - l->slots);
+        complete(l, s);
         const bool failed = l->faults[number].status != WICK_OK;
         if (failed && !passes(l, s)) return stop_at(l, s);
         l->busy &= ~bit_of(l, s);

@@ -69,7 +69,7 @@ static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_lo
     return WICK_OK;
 }
 
-static wick_status check_part(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
+wick_status wick_loader_check_part(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
     const bool given = o->part_begin || o->part_end;
     if (!given) return WICK_OK;
     if (o->part_begin < 0 || o->part_end <= o->part_begin)
@@ -329,7 +329,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     *out = NULL;
     if (!dataset || !options) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: needs a dataset and options");
     WICK_TRY(check(ctx, dataset, options));
-    WICK_TRY(check_part(ctx, dataset, options));
+    WICK_TRY(wick_loader_check_part(ctx, dataset, options));
     wick_loader *l = wick_calloc(&ctx->alloc, sizeof *l);
     if (!l) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory");
     l->ctx = ctx;

@@ -47,6 +47,8 @@ struct wick_loader {
     size_t scratch;     /* of the transform, for it */
 };
 
+/* Whether the options' part of each batch can be made. */
+wick_status wick_loader_check_part(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o);
 /* What workers run: arg is the loader, number a slot's; samples begin to end of it. */
 void wick_loader_tasks(void *arg, int number, int64_t begin, int64_t end, int worker);
 /* The next batch is that of the epoch at `place`; bit k of ahead: batch k behind it was handed over. */

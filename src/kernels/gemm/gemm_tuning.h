@@ -66,6 +66,8 @@ enum { WICK_GEMM_NARROW_SWEEP = 2048 };
 /* Where A is packed: bytes of a task's rows, and its columns, about. Tiles of rows up to which rows of B are paired in
  * each. */
 enum { WICK_GEMM_NARROW_A = 512 << 10, WICK_GEMM_NARROW_COLUMNS = 256, WICK_GEMM_IN_PLACE_TILES = 2 };
+/* Bytes of a constant B from which on it is laid out by panels: what L1 holds beside a panel's f32 is less. */
+enum { WICK_GEMM_NARROW_FAR = 64 << 10 };
 
 /* At most so many tasks as keep 16 threads balanced; as many multiply-adds as a task has at least, rows of a block, and
  * from which size on B is packed once are in kernels/tuning.c: they may differ from machine to machine. What

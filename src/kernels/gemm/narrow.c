@@ -10,7 +10,8 @@ enum {
     NARROW_DOT = 1,    /* pairs of bf16, else f32 */
     NARROW_PACK_A = 2, /* a task packs its rows of A into its scratch, for all of k */
     NARROW_SWEEP = 8,  /* a few rows, and B where it lies */
-    NARROW_SHARE_B = 4 /* stage 0 packs B, else a task does where it is not used in place */
+    NARROW_SHARE_B = 4, /* stage 0 packs B, else a task does where it is not used in place */
+    NARROW_TURNED = 16  /* stage 0 lays out panels of B as halves, one after the other: tasks convert them from there */
 };
 
 /* Elements of a column that are widened before they are transposed. */
@@ -104,6 +105,13 @@ static bool packs_its_own(const wick_gemm *g) {
            (double)g->m * (double)g->k * 2 <= WICK_GEMM_NARROW_A;
 }
 
+/* A constant B whose panels are a part of each of many rows, or that lies by columns, is laid out once: a task then
+ * reads it as it lies, and half as much as of f32. */
+static bool turns_b(const wick_gemm *g) {
+    return !(g->how & (NARROW_DOT | NARROW_SHARE_B)) && g->keep && g->k > 1 &&
+           (g->b_col != 1 || (g->n > g->kernel->nr && (double)g->k * (double)g->n * 2 >= WICK_GEMM_NARROW_FAR));
+}
+
 void wick_narrow_prepare(wick_gemm *g, const wick_tuning *tuning) {
     g->kernel = wick_gemm_kernel_of(WICK_CF32);
     g->how = dot_refused(g) ? 0 : NARROW_DOT;
@@ -164,6 +172,10 @@ void wick_narrow_prepare(wick_gemm *g, const wick_tuning *tuning) {
         g->how |= NARROW_SHARE_B;
         g->packed = (size_t)(panels * s.nr * groups_of(&s, g->k)) * 4;
         g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (s.nr * g->k + 1));
+    } else if (turns_b(g)) {
+        g->how |= NARROW_TURNED;
+        g->packed = (size_t)(panels * s.nr * g->k) * sizeof(uint16_t);
+        g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (s.nr * g->k + 1));
     }
     g->scratch = WICK_ALIGN_UP(bytes_of_a(g), WICK_ALIGN) + WICK_ALIGN_UP(bytes_of_b(g), WICK_ALIGN) + bytes_of_sums(g);
 }
@@ -210,7 +222,19 @@ static void widen_panel(const wick_gemm *g, int64_t k, int64_t cols, const uint1
     }
 }
 
-void wick_narrow_keep_packing(wick_gemm *g) { g->how &= NARROW_DOT; }
+void wick_narrow_keep_packing(wick_gemm *g) { g->how &= NARROW_DOT | NARROW_TURNED; }
+
+/* dst[p][j] = src[p * row + j * col], zeros behind the columns. */
+static void turn_panel(int64_t k, int64_t cols, int64_t width, const uint16_t *src, int64_t row, int64_t col,
+                       uint16_t *dst) {
+    for (int64_t p = 0; p < k; p++, dst += width) {
+        if (col == 1)
+            memcpy(dst, src + p * row, (size_t)cols * sizeof *dst);
+        else
+            for (int64_t j = 0; j < cols; j++) dst[j] = src[p * row + j * col];
+        memset(dst + cols, 0, (size_t)(width - cols) * sizeof *dst);
+    }
+}
 
 void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
     const narrow_shape s = shape_of(g);
@@ -220,6 +244,10 @@ void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void
         const int64_t cols = WICK_MIN(s.nr, g->n - j * s.nr);
         const uint16_t *from = (const uint16_t *)b + j * s.nr * g->b_col;
         char *to = (char *)packed + j * s.nr * all * 4;
+        if (g->how & NARROW_TURNED) {
+            turn_panel(g->k, cols, s.nr, from, g->b_row, g->b_col, (uint16_t *)packed + j * s.nr * g->k);
+            continue;
+        }
         if (g->how & NARROW_DOT) {
             dot_of(g)->pack(g->k, cols, from, g->b_row, g->b_col, to, s.nr);
             continue;
@@ -379,6 +407,9 @@ static void run_task(const wick_gemm *g, const narrow_task *t) {
             const int64_t k = WICK_MIN(g->kc, g->k - k0);
             const char *b = t->panel;
             if (share) b = t->packed + (col * all + k0 / s.group * s.nr) * 4;
+            else if (g->how & NARROW_TURNED)
+                widen_panel(g, k, cols, (const uint16_t *)(const void *)t->packed + col * g->k + k0 * s.nr, s.nr, 1,
+                            (float *)(void *)t->panel, s.nr);
             else if (!dot)
                 widen_panel(g, k, cols, t->b + k0 * g->b_row + col * g->b_col, g->b_row, g->b_col,
                             (float *)(void *)t->panel, s.nr);

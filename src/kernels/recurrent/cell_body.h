@@ -5,12 +5,18 @@
 
 CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
     switch (kind) {
-    case WICK_CELL_SIGMOID: return CELL_NAME(wick_cell_sigmoid)(x);
-    case WICK_CELL_TANH: return CELL_NAME(wick_cell_tanh)(x);
-    case WICK_CELL_RELU: return CELL_NAME(wick_cell_relu)(x);
-    case WICK_CELL_HARD_SIGMOID: return CELL_NAME(wick_cell_hard_sigmoid)(x);
-    case WICK_CELL_SOFTSIGN: return CELL_NAME(wick_cell_softsign)(x);
-    default: return x;
+    case WICK_CELL_SIGMOID:
+        return CELL_NAME(wick_cell_sigmoid)(x);
+    case WICK_CELL_TANH:
+        return CELL_NAME(wick_cell_tanh)(x);
+    case WICK_CELL_RELU:
+        return CELL_NAME(wick_cell_relu)(x);
+    case WICK_CELL_HARD_SIGMOID:
+        return CELL_NAME(wick_cell_hard_sigmoid)(x);
+    case WICK_CELL_SOFTSIGN:
+        return CELL_NAME(wick_cell_softsign)(x);
+    default:
+        return x;
     }
 }
 /* The same where the kind isn't known beforehand, once. */
@@ -21,12 +27,18 @@ CELL_INLINE CELL_T CELL_NAME(act_by)(bool plain, int kind, CELL_T x) {
 /* The derivative, by the result. */
 CELL_INLINE CELL_T CELL_NAME(slope)(int kind, CELL_T y) {
     switch (kind) {
-    case WICK_CELL_SIGMOID: return y * (1 - y);
-    case WICK_CELL_TANH: return 1 - y * y;
-    case WICK_CELL_RELU: return y > 0 ? 1 : 0;
-    case WICK_CELL_HARD_SIGMOID: return y > 0 && y < 1 ? (CELL_T)0.2 : 0;
-    case WICK_CELL_SOFTSIGN: return (1 - CELL_NAME(wick_abs)(y)) * (1 - CELL_NAME(wick_abs)(y));
-    default: return 1;
+    case WICK_CELL_SIGMOID:
+        return y * (1 - y);
+    case WICK_CELL_TANH:
+        return 1 - y * y;
+    case WICK_CELL_RELU:
+        return y > 0 ? 1 : 0;
+    case WICK_CELL_HARD_SIGMOID:
+        return y > 0 && y < 1 ? (CELL_T)0.2 : 0;
+    case WICK_CELL_SOFTSIGN:
+        return (1 - CELL_NAME(wick_abs)(y)) * (1 - CELL_NAME(wick_abs)(y));
+    default:
+        return 1;
     }
 }
 /* As slope; 0 where the clip was reached, which the result tells: activations grow, so that y is the one of +-clip
@@ -96,10 +108,9 @@ static void CELL_NAME(forward_lstm)(const wick_cell_row *r) {
     CELL_NAME(lstm_row)
     (r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, r->x, r->pre, r->gates,
      r->c, r->h, r->y);
-    if (whole < r->n)
-        CELL_NAME(lstm_row)
-        (r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->x,
-         r->pre, r->gates, r->c, r->h, r->y);
+    if (whole < r->n) CELL_NAME(lstm_row)
+    (r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->x, r->pre,
+     r->gates, r->c, r->h, r->y);
 }
 /* The cell's new state is made again from what was saved. */
 CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, int o,
@@ -135,10 +146,9 @@ static void CELL_NAME(backward_lstm)(const wick_cell_row *r) {
     CELL_NAME(lstm_back)
     (r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, NULL, r->gates, r->c_prev,
      r->gy, r->h, r->c, r->pre, r->dx);
-    if (whole < r->n)
-        CELL_NAME(lstm_back)
-        (r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->ggates,
-         r->gates, r->c_prev, r->gy, r->h, r->c, r->pre, r->dx);
+    if (whole < r->n) CELL_NAME(lstm_back)
+    (r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->ggates,
+     r->gates, r->c_prev, r->gy, r->h, r->c, r->pre, r->dx);
 }
 
 /* ---- GRU --------------------------------------------------------------------------------------------------------- */
@@ -163,9 +173,8 @@ static void CELL_NAME(forward_gru)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
     CELL_NAME(gru_row)
     (r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, r->bias, r->x, r->pre, r->gates, r->h, r->y);
-    if (whole < r->n)
-        CELL_NAME(gru_row)
-        (r->n, whole, r->n, false, r->act[0], r->act[1], (CELL_T)r->clip, r->bias, r->x, r->pre, r->gates, r->h, r->y);
+    if (whole < r->n) CELL_NAME(gru_row)
+    (r->n, whole, r->n, false, r->act[0], r->act[1], (CELL_T)r->clip, r->bias, r->x, r->pre, r->gates, r->h, r->y);
 }
 CELL_INLINE void CELL_NAME(gru_back)(int64_t n, int64_t begin, int64_t end, int f, int g, CELL_T clip, const CELL_T *gg,
                                      const CELL_T *restrict gates, const CELL_T *restrict h_prev,
@@ -189,46 +198,54 @@ static void CELL_NAME(backward_gru)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
     CELL_NAME(gru_back)
     (r->n, 0, whole, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, NULL, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
-    if (whole < r->n)
-        CELL_NAME(gru_back)
-        (r->n, whole, r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->gy, r->h, r->pre,
-         r->dx);
+    if (whole < r->n) CELL_NAME(gru_back)
+    (r->n, whole, r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->gy, r->h, r->pre,
+     r->dx);
 }
 
 /* The reset gate before the product: r and z, then, with (r h) W' in pre, the rest. */
-static void CELL_NAME(forward_gru_first)(const wick_cell_row *r) {
-    const int64_t n = r->n;
-    const CELL_T *x = r->x, *pre = r->pre, *h = r->h, clip = (CELL_T)r->clip;
-    CELL_T *gates = r->gates, *side = r->side;
-    const int f = r->act[0];
+CELL_INLINE void CELL_NAME(gru_first_row)(int64_t n, int64_t begin, int64_t end, bool plain, int f, CELL_T clip,
+                                          const CELL_T *restrict x, const CELL_T *restrict pre,
+                                          const CELL_T *restrict h, CELL_T *restrict gates, CELL_T *restrict side) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
-        gates[j] = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
-        gates[n + j] = CELL_NAME(act)(f, CELL_NAME(wick_cell_clipped)(clip, pre[n + j] + x[n + j]));
-        gates[3 * n + j] = side[j] = gates[j] * h[j];
+    for (int64_t j = begin; j < end; j++) {
+        const CELL_T vr = CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
+        gates[j] = vr;
+        gates[n + j] = CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, pre[n + j] + x[n + j]));
+        gates[3 * n + j] = side[j] = vr * h[j];
     }
 }
-static void CELL_NAME(forward_gru_after)(const wick_cell_row *r) {
-    const int64_t n = r->n;
-    const CELL_T *x = r->x, *pre = r->pre, clip = (CELL_T)r->clip;
-    CELL_T *gates = r->gates, *h = r->h, *y = r->y;
-    const int g = r->act[1];
+static void CELL_NAME(forward_gru_first)(const wick_cell_row *r) {
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(gru_first_row)(r->n, 0, whole, true, WICK_CELL_SIGMOID, 0, r->x, r->pre, r->h, r->gates, r->side);
+    if (whole < r->n) CELL_NAME(gru_first_row)
+    (r->n, whole, r->n, false, r->act[0], (CELL_T)r->clip, r->x, r->pre, r->h, r->gates, r->side);
+}
+CELL_INLINE void CELL_NAME(gru_after_row)(int64_t n, int64_t begin, int64_t end, bool plain, int g, CELL_T clip,
+                                          const CELL_T *restrict x, const CELL_T *restrict pre, CELL_T *restrict gates,
+                                          CELL_T *restrict h, CELL_T *restrict y) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = begin; j < end; j++) {
         const CELL_T vz = gates[n + j],
-                     vn = CELL_NAME(act)(g, CELL_NAME(wick_cell_clipped)(clip, x[2 * n + j] + pre[2 * n + j]));
+                     vn =
+                         CELL_NAME(act_by)(plain, g, CELL_NAME(wick_cell_clipped)(clip, x[2 * n + j] + pre[2 * n + j]));
         gates[2 * n + j] = vn;
         y[j] = h[j] = (1 - vz) * vn + vz * h[j];
     }
 }
+static void CELL_NAME(forward_gru_after)(const wick_cell_row *r) {
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(gru_after_row)(r->n, 0, whole, true, WICK_CELL_TANH, 0, r->x, r->pre, r->gates, r->h, r->y);
+    if (whole < r->n) CELL_NAME(gru_after_row)
+    (r->n, whole, r->n, false, r->act[1], (CELL_T)r->clip, r->x, r->pre, r->gates, r->h, r->y);
+}
 /* z and n, then, with the gradient of r h in side, r. */
-static void CELL_NAME(backward_gru_first)(const wick_cell_row *r) {
-    const int64_t n = r->n;
-    const CELL_T *gates = r->gates, *h_prev = r->h_prev, *gy = r->gy, *gg = r->ggates, clip = (CELL_T)r->clip;
-    CELL_T *dh = r->h, *pre = r->pre, *dx = r->dx;
-    const int f = r->act[0], g = r->act[1];
+CELL_INLINE void CELL_NAME(gru_first_back)(int64_t n, int64_t begin, int64_t end, int f, int g, CELL_T clip,
+                                           const CELL_T *gg, const CELL_T *restrict gates,
+                                           const CELL_T *restrict h_prev, const CELL_T *restrict gy,
+                                           CELL_T *restrict dh, CELL_T *restrict pre, CELL_T *restrict dx) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = begin; j < end; j++) {
         const CELL_T vz = gates[n + j], vn = gates[2 * n + j], a = dh[j] + gy[j];
         pre[n + j] = dx[n + j] = (a * (h_prev[j] - vn) + (gg ? gg[n + j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vz);
         pre[2 * n + j] = dx[2 * n + j] =
@@ -236,15 +253,29 @@ static void CELL_NAME(backward_gru_first)(const wick_cell_row *r) {
         dh[j] = a * vz;
     }
 }
-static void CELL_NAME(backward_gru_after)(const wick_cell_row *r) {
-    const int64_t n = r->n;
-    const CELL_T *gates = r->gates, *h_prev = r->h_prev, *gg = r->ggates, *side = r->side, clip = (CELL_T)r->clip;
-    CELL_T *dh = r->h, *pre = r->pre, *dx = r->dx;
-    const int f = r->act[0];
+static void CELL_NAME(backward_gru_first)(const wick_cell_row *r) {
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(gru_first_back)
+    (r->n, 0, whole, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, NULL, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
+    if (whole < r->n) CELL_NAME(gru_first_back)
+    (r->n, whole, r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->gy, r->h, r->pre,
+     r->dx);
+}
+CELL_INLINE void CELL_NAME(gru_after_back)(int64_t n, int64_t begin, int64_t end, int f, CELL_T clip, const CELL_T *gg,
+                                           const CELL_T *restrict gates, const CELL_T *restrict h_prev,
+                                           const CELL_T *restrict side, CELL_T *restrict dh, CELL_T *restrict pre,
+                                           CELL_T *restrict dx) {
     CELL_LOOP
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = begin; j < end; j++) {
         const CELL_T vr = gates[j], d = side[j] + (gg ? gg[3 * n + j] : 0);
         pre[j] = dx[j] = (d * h_prev[j] + (gg ? gg[j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vr);
         dh[j] += d * vr;
     }
+}
+static void CELL_NAME(backward_gru_after)(const wick_cell_row *r) {
+    const int64_t whole = CELL_WHOLE(r);
+    CELL_NAME(gru_after_back)
+    (r->n, 0, whole, WICK_CELL_SIGMOID, 0, NULL, r->gates, r->h_prev, r->side, r->h, r->pre, r->dx);
+    if (whole < r->n) CELL_NAME(gru_after_back)
+    (r->n, whole, r->n, r->act[0], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->side, r->h, r->pre, r->dx);
 }

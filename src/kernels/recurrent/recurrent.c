@@ -157,7 +157,10 @@ static void store_states(const loop *l, const char *from, void *to) {
 /* Why rows of a direction are not made by one loop with the usual functions in it; NULL: they are. */
 static const char *plain_refused(const wick_recurrent *r, int64_t dir, bool peephole, bool ggates) {
     static const uint8_t usual[WICK_CELL_COUNT][3] = {
-        {WICK_CELL_TANH}, {WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH}, {WICK_CELL_SIGMOID, WICK_CELL_TANH}};
+        [WICK_CELL_RNN] = {WICK_CELL_TANH},
+        [WICK_CELL_LSTM] = {WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH},
+        [WICK_CELL_GRU] = {WICK_CELL_SIGMOID, WICK_CELL_TANH},
+        [WICK_CELL_GRU_RESET_FIRST] = {WICK_CELL_SIGMOID, WICK_CELL_TANH}};
     const int n = r->cell == WICK_CELL_RNN ? 1 : r->cell == WICK_CELL_LSTM ? 3 : 2;
     if (memcmp(r->act[dir], usual[r->cell], (size_t)n) != 0) return "activations are others than the usual";
     if (r->clip > 0) return "what goes into activations is clipped";

@@ -74,10 +74,14 @@ static void add_put(wick_work *w, const wick_tuning *t, const wick_step *s) {
     w->ops[WICK_RATE_OTHER] = 3 * s->flops;
 }
 
+static void add_int4(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    (void)t; /* weights are f32 as products take them */
+    w->ops[WICK_RATE_GEMM] = 2 * s->flops;
+}
+
 static void add_other(wick_work *w, const wick_tuning *t, const wick_step *s) {
-    (void)t; /* weights of 4 bits are f32 as products take them */
-    if (s->node->op == &wick_op_int4_linear) w->ops[WICK_RATE_GEMM] = 2 * s->flops;
-    else w->ops[s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER] = s->flops;
+    (void)t;
+    w->ops[s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER] = s->flops;
 }
 
 /* By kind of step: what adds its operations; or, without that, the rate of its FLOPs. No row: add_other. */
@@ -101,6 +105,7 @@ static const struct {
     [WICK_STEP_CROSS_ENTROPY] = {.rate = WICK_RATE_ROWS},
     [WICK_STEP_ATTENTION] = {.rate = WICK_RATE_ATTENTION},
     [WICK_STEP_RECURRENT] = {.rate = WICK_RATE_RECURRENT},
+    [WICK_STEP_INT4] = {.add = add_int4},
     [WICK_STEP_INT8] = {.rate = WICK_RATE_INT8},
 };
 _Static_assert(WICK_RATE_LIGHT == 0, "which no row has: 0 is that there is none");

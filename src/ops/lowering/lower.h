@@ -47,7 +47,7 @@ typedef struct wick_ref {
 typedef enum wick_step_kind {
     WICK_STEP_OTHER,
     WICK_STEP_STAGE, /* of what a later step, its last stage, has in its arguments as a whole */
-    WICK_STEP_PACK, /* lays out an operand for a later step, which names it too */
+    WICK_STEP_PACK,  /* lays out an operand for a later step, which names it too */
     WICK_STEP_COPY,
     WICK_STEP_PROGRAM,
     WICK_STEP_PROGRAM_END,
@@ -70,6 +70,7 @@ typedef enum wick_step_kind {
     WICK_STEP_RECURRENT,
     WICK_STEP_INT8_PACK,
     WICK_STEP_INT8,
+    WICK_STEP_INT4,
     WICK_STEP_INTEGERS,
     WICK_STEP_ATTENTION,
     WICK_STEP_RANDOM,
@@ -79,6 +80,8 @@ typedef enum wick_step_kind {
     WICK_STEP_SORT,
     WICK_STEP_ALONG,
     WICK_STEP_TRIANGLE,
+    WICK_STEP_RAVEL,
+    WICK_STEP_TREES,
     WICK_STEP_CHANNEL_LOOP, /* of executed steps alone (exec/rewrite) */
     WICK_STEP_KINDS
 } wick_step_kind;

@@ -184,6 +184,13 @@ typedef struct wick_step_attention {
     int stage;
 } wick_step_attention;
 
+/* INT4: C, x, q, scales, then zeros and bias where there are any. */
+typedef struct wick_step_int4 {
+    wick_int4 product;
+    int64_t rows;    /* dequantize_blocks: of a task */
+    int zeros, bias; /* numbers of refs; 0: none */
+} wick_step_int4;
+
 /* RANDOM: two u64, the stream and the offset, then the result. */
 typedef struct wick_step_random {
     wick_ctype type;
@@ -223,6 +230,14 @@ typedef struct wick_step_sort {
  * set; the rest follows from the operands. */
 wick_status wick_lower_along(wick_lower *l, wick_along *a, const char *name, double flops, const wick_operand *data,
                              const wick_operand *index, const wick_operand *other);
+
+/* RAVEL: i64 tuples [count, n], places of an array of these dims [count]. */
+typedef struct wick_step_ravel {
+    int n;
+    int64_t dims[WICK_MAX_DIMS], count;
+} wick_step_ravel;
+
+/* TREES: wick_forest; x, nodes, splits, roots, targets, weights, the result. */
 
 /* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments
  * but for `at`; without a packed B (a few rows, few tasks) the second has all. */

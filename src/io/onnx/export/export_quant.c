@@ -47,9 +47,13 @@ static void dequantize(onnx_export *e, const wick_node *node) {
                         linear(e, "DequantizeLinear", ONNX(e, "Sub", in[0], in[1]), node->in[1], NULL, a->axis));
         return;
     }
+    /* weights of 4 bits, which opset 21 dequantises as they are */
+    const wick_node *from = node->in[0]->node;
+    const bool packed = node->n_in == 2 && from->op == &wick_op_cast &&
+                        from->in[0]->type.dtype == WICK_I4 && node->in[0]->type.dtype == WICK_I8;
     wick_export_set(e, node, 0,
-                    linear(e, "DequantizeLinear", wick_export_in(e, node, 0), node->in[1],
-                           node->n_in > 2 ? node->in[2] : NULL, a->axis));
+                    linear(e, "DequantizeLinear", packed ? wick_export_in(e, from, 0) : wick_export_in(e, node, 0),
+                           node->in[1], node->n_in > 2 ? node->in[2] : NULL, a->axis));
 }
 
 static void queue_window(onnx_export *e, const wick_node *node, const wick_conv_attr *a) {

@@ -1,0 +1,192 @@
+#include "target.h"
+#include "../json_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char compiler[] = "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -O2",
+                  emulator[] = "qemu-system-arm";
+
+/* The board MPS2 AN386: 4 MB of code at 0, 4 MB of RAM at 0x20000000 (Arm DAI0386, table 3-1). */
+static const char board_ld[] =
+    "MEMORY { ROM (rx) : ORIGIN = 0, LENGTH = 4M  RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 4M }\nENTRY(reset)\n"
+    "SECTIONS {\n"
+    ".vectors : { KEEP(*(.vectors)) } > ROM\n"
+    ".text : { *(.text*) *(.rodata*) KEEP(*(.init)) KEEP(*(.fini)) *(.eh_frame*) . = ALIGN(8); } > ROM\n"
+    ".ARM.exidx : { *(.ARM.exidx*) } > ROM\n"
+    ".init_array : { PROVIDE_HIDDEN(__init_array_start = .); KEEP(*(.init_array*)) PROVIDE_HIDDEN(__init_array_end = "
+    ".); PROVIDE_HIDDEN(__fini_array_start = .); PROVIDE_HIDDEN(__fini_array_end = .); "
+    "PROVIDE_HIDDEN(__preinit_array_start = .); PROVIDE_HIDDEN(__preinit_array_end = .); } > ROM\n"
+    ".data : { data_begin = .; *(.data*) . = ALIGN(8); data_end = .; } > RAM AT > ROM\n"
+    "data_from = LOADADDR(.data);\n"
+    ".bss : { __bss_start__ = .; *(.bss*) *(COMMON) . = ALIGN(8); __bss_end__ = .; } > RAM\n"
+    "end = .; __end__ = .; stack_top = ORIGIN(RAM) + LENGTH(RAM);\n}\n";
+/* SysTick counts down from 2^24 - 1 by the clock of 25 MHz, and qemu's -icount takes 1 ns for an instruction. */
+static const char main_c[] =
+    "#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n#include \"out/net.h\"\n"
+    "extern char data_begin[], data_end[], data_from[], stack_top[];\nvoid _start(void);\n"
+    "#define SYSTICK ((volatile uint32_t *)0xE000E010)\n"
+    "static volatile uint32_t wraps;\nstatic void tick(void) { wraps++; }\n"
+    "void reset(void) {\n    *(volatile uint32_t *)0xE000ED88 |= 0xFu << 20;\n"
+    "    memcpy(data_begin, data_from, (size_t)(data_end - data_begin));\n    _start();\n}\n"
+    "static void fault(void) {\n    for (;;) __asm__ volatile(\"bkpt 0\");\n}\n"
+    "__attribute__((section(\".vectors\"), used)) static void *const vectors[16] = {stack_top, (void *)reset, (void "
+    "*)fault, (void *)fault, (void *)fault, (void *)fault, (void *)fault, 0, 0, 0, 0, 0, 0, 0, 0, (void *)tick};\n"
+    "static _Alignas(8) unsigned char x[8 * (size_t)IN], y[8 * (size_t)OUT];\n"
+    "int main(void) {\n    void *in = x, *out = y;\n"
+    "    SYSTICK[1] = 0xffffff, SYSTICK[2] = 0, SYSTICK[0] = 7;\n"
+    "    const int code = net_run(in, out);\n    const uint32_t left = SYSTICK[2], over = wraps;\n"
+    "    SYSTICK[0] = 0;\n"
+    "    printf(\"%.0f\\n\", 40 * ((double)over * 16777216 + (0xffffff - (double)left)));\n    return code;\n}\n";
+
+/* In single quotes, for a shell; NULL: out of memory. */
+static char *quoted(const char *text) {
+    char *all = malloc(4 * strlen(text) + 3), *to = all;
+    if (!all) return NULL;
+    *to++ = '\'';
+    for (; *text; text++) {
+        if (*text == '\'')
+            memcpy(to, "'\\''", 4), to += 4;
+        else
+            *to++ = *text;
+    }
+    memcpy(to, "'", 2);
+    return all;
+}
+
+/* Runs a command in the folder; what it says goes to the file `says` there. */
+static bool done_in(const char *folder, const char *says, const char *command) {
+    char *all, *at = quoted(folder);
+    if (!at || asprintf(&all, "cd %s && { %s; } </dev/null >%s 2>&1", at, command, says) < 0) return free(at), false;
+    const bool good = system(all) == 0;
+    free(all);
+    free(at);
+    return good;
+}
+static char *text_of(const char *folder, const char *name) {
+    char *path, *text = NULL;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) return NULL;
+    FILE *f = fopen(path, "rb");
+    const long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+    if (size >= 0 && (text = calloc((size_t)size + 1, 1)) != NULL) {
+        rewind(f);
+        if (fread(text, 1, (size_t)size, f) != (size_t)size) free(text), text = NULL;
+    }
+    if (f) fclose(f);
+    free(path);
+    return text;
+}
+static bool text_to(const char *folder, const char *name, const char *text) {
+    char *path;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) return false;
+    FILE *f = fopen(path, "wb");
+    bool good = f && fputs(text, f) >= 0;
+    if (f) good = fclose(f) == 0 && good;
+    free(path);
+    return good;
+}
+
+/* What wick compile --json says. */
+static bool read_sizes(const char *text, target_costs *out) {
+    json_in j = {.at = text};
+    char key[64];
+    double constants = 0, arena = 0, object = 0, code = 0, value;
+    for (json_enter(&j, '{'); json_key(&j, key, sizeof key);) {
+        double *to = strcmp(key, "const_bytes") == 0          ? &constants
+                     : strcmp(key, "arena_bytes") == 0        ? &arena
+                     : strcmp(key, "object_code_bytes") == 0  ? &code
+                     : strcmp(key, "object_const_bytes") == 0 ? &object
+                                                              : NULL;
+        if (!to)
+            json_skip(&j);
+        else if (json_number(&j, &value))
+            *to = value;
+    }
+    out->flash = (int64_t)((object > constants ? object : constants) + code);
+    out->ram = (int64_t)arena;
+    if (code == 0) out->lacks = "arm-none-eabi-gcc";
+    return !j.bad && constants > 0;
+}
+
+/* The extents of its first input and its first output that net.h names, in order. */
+static bool read_extents(const char *folder, long long *in, long long *to) {
+    char *text = text_of(folder, "out/net.h");
+    long long found[2] = {0, 0};
+    int n = 0;
+    for (const char *at = text; at && n < 2 && (at = strstr(at, "_SIZE ")) != NULL; at += 6)
+        if (sscanf(at + 6, "%lld", &found[n]) == 1) n++;
+    free(text);
+    *in = found[0], *to = found[1];
+    return n == 2 && found[0] > 0 && found[1] > 0;
+}
+
+static void count_instructions(const char *folder, target_costs *out) {
+    long long in, to;
+    char command[1024];
+    if (system("command -v qemu-system-arm >/dev/null 2>&1") != 0) {
+        out->lacks = emulator;
+        return;
+    }
+    if (!read_extents(folder, &in, &to) || !text_to(folder, "main.c", main_c) || !text_to(folder, "board.ld", board_ld))
+        return;
+    snprintf(command, sizeof command,
+             "%s -std=c11 -DIN=%lld -DOUT=%lld main.c out/net.c --specs=rdimon.specs -T "
+             "board.ld -lm -o net.elf",
+             compiler, in, to);
+    if (!done_in(folder, "said", command)) {
+        out->lacks = "what links it into 4 MB";
+        return;
+    }
+    snprintf(command, sizeof command,
+             "timeout 300 %s -M mps2-an386 -nographic -semihosting -icount shift=0 -kernel "
+             "net.elf",
+             emulator);
+    char *count = done_in(folder, "count", command) ? text_of(folder, "count") : NULL;
+    if (count)
+        out->instructions = atof(count);
+    else
+        out->lacks = "what runs it within 300 s";
+    free(count);
+}
+
+static void write_and_count(const char *folder, const char *file, target_costs *out) {
+    char self[4096], *command, *program = NULL;
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length > 0) self[length] = 0, program = quoted(self);
+    snprintf(out->why, sizeof out->why, "wick compile could not be started");
+    if (!program ||
+        asprintf(&command, "%s compile %s -o out --name net --isa cortex-m --json 2>why", program, file) < 0) {
+        free(program);
+        return;
+    }
+    const bool good = done_in(folder, "json", command);
+    char *said = text_of(folder, good ? "json" : "why");
+    if (said && good && read_sizes(said, out)) {
+        out->why[0] = 0;
+        if (!out->lacks) count_instructions(folder, out);
+    } else if (said) {
+        said[strcspn(said, "\n")] = 0;
+        snprintf(out->why, sizeof out->why, "%.150s", said);
+    }
+    free(said);
+    free(command);
+    free(program);
+}
+
+bool target_cortex_m4(const char *onnx, target_costs *out) {
+    const char *tmp = getenv("TMPDIR");
+    char folder[512], *whole = realpath(onnx, NULL), *file = whole ? quoted(whole) : NULL;
+    *out = (target_costs){0};
+    const int n = snprintf(folder, sizeof folder, "%s/wick-target-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    const bool made = file && n > 0 && (size_t)n < sizeof folder && mkdtemp(folder);
+    if (made) {
+        write_and_count(folder, file, out);
+        (void)done_in(folder, "/dev/null", "rm -rf out main.c board.ld net.elf said count json why");
+        (void)rmdir(folder);
+    }
+    free(file);
+    free(whole);
+    return made;
+}

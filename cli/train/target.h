@@ -1,0 +1,19 @@
+/* target.h: what a network takes on another machine than this one: a Cortex-M4, as the C that wick compile writes. */
+#ifndef WICK_CLI_TARGET_H
+#define WICK_CLI_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct target_costs {
+    int64_t flash, ram;  /* bytes: constants and code; the static arena */
+    double instructions; /* of one run, counted by qemu to the next 40; 0: it could not be */
+    char why[160];       /* it can't be written as C; "": it was */
+    const char *lacks;   /* what is missing for code and instructions, or NULL */
+} target_costs;
+
+/* Writes the ONNX file as C in a folder of its own, which is removed again; compiles it and runs it where the compiler
+ * and the emulator are installed. false: out of memory, or no folder could be made. */
+bool target_cortex_m4(const char *onnx, target_costs *out);
+
+#endif
