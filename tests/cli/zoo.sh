@@ -47,7 +47,7 @@ test_recipes() {
 }
 test_data_alone() {
     expect 0 "$wick" zoo prepare S6 --data sets --out ready && has out ready/data/EnergyPredict && valid_json ready/data/EnergyPredict/manifest.json && [ ! -e ready/EnergyPredict ] || fail "more than data"
-    expect 0 "$wick" zoo prepare S6 --data sets --out ready --json && valid_json out && [ "$(json out data)" = ready/data/EnergyPredict ] || fail "not as it was"
+    expect 0 "$wick" zoo prepare S6 --data sets --out ready --json && valid_json out && [ "$(json out data)" = "$PWD/ready/data/EnergyPredict" ] || fail "not as it was"
     expect 3 "$wick" zoo prepare S6 --data nowhere --out none && has err "is not there"
 }
 test_training_on_a_little_set() {
