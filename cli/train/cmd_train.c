@@ -85,8 +85,16 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
-    const trainer_loss loss = {o->label_smoothing, o->noise,        t->class_weights,        o->leaves, t->group,
-                               o->margin,          o->sum_mode > 0, (wick_wire_type)o->wire, o->shares};
+    const bool fast = o->sum_mode > 0; /* its bits depend on shares */
+    const trainer_loss loss = {.smoothing = o->label_smoothing,
+                               .noise = o->noise,
+                               .class_weights = t->class_weights,
+                               .leaves = o->leaves,
+                               .group = t->group,
+                               .margin = o->margin,
+                               .fast = fast,
+                               .wire = (wick_wire_type)o->wire,
+                               .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->shares};
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);

@@ -124,7 +124,7 @@ const option_row cmd_train_options[] = {
     OPT_MEMORY_POOL,
     {"workers", "N", INTEGER, "0", AT(workers), 0, WICK_WORKERS_MAX, "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
     OPT_ADAPTIVE,
-    {"shares", "speed|even|shuffle", CHOICE, "speed", AT(shares), 0, 0, "how many leaves each of several ranks has: fewer where it takes longer for one, the same, or others in every step, for tests. Results don't depend on it"},
+    {"shares", "speed|even|shuffle", CHOICE, "speed", AT(shares), 0, 0, "how many leaves each of several ranks has: fewer where it takes longer for one, the same, or others in every step, for tests. Results don't depend on it, but those of --mode fast, whose shares are even where nothing is said"},
     OPTIONS_END
 };
 

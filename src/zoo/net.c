@@ -510,8 +510,8 @@ static const struct {
     {"add", NULL, 0, 0, NAME, build_add, "add NAME", "the sum of what was saved and this"},
     {"from", NULL, 0, 0, NAME, build_from, "from NAME", "goes on from what was saved: a branch"},
     {"input", NULL, 1, 0, KERNEL, build_input, "input NAME | input FIRST SHAPE",
-     "goes on from one of several inputs, by the name that the data give it; or from numbers FIRST, counted from 0, and "
-     "on of the sample, in a shape such as 2x1x50"},
+     "goes on from one of several inputs, by the name that the data give it; or from numbers FIRST (from 0) and on of "
+     "the sample, in a shape such as 2x1x50"},
 };
 enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
 _Static_assert((int)KINDS <= 48, "builder.count has room for each kind");

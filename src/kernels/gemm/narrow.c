@@ -105,8 +105,8 @@ static bool packs_its_own(const wick_gemm *g) {
            (double)g->m * (double)g->k * 2 <= WICK_GEMM_NARROW_A;
 }
 
-/* A constant B whose panels are a part of each of many rows, or that lies by columns, is laid out once: a task then reads
- * it as it lies, and half as much as of f32. */
+/* A constant B whose panels are a part of each of many rows, or that lies by columns, is laid out once: a task then
+ * reads it as it lies, and half as much as of f32. */
 static bool turns_b(const wick_gemm *g) {
     return !(g->how & (NARROW_DOT | NARROW_SHARE_B)) && g->keep && g->k > 1 &&
            (g->b_col != 1 || (g->n > g->kernel->nr && (double)g->k * (double)g->n * 2 >= WICK_GEMM_NARROW_FAR));
