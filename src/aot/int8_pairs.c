@@ -357,7 +357,7 @@ static void print_channels(wick_text *t, int depth, const pairs_print *r, int64_
     const wick_int8 *p = r->q->p;
     const int64_t channels = p->groups;
     const char *kind = p->a_signed ? "i8" : "u8";
-    char start[64], sum[16], to[16], column[16];
+    char start[64], sum[24], to[24], column[24];
     if (first >= last) return;
     line(t, depth, "for (long c = %lld; c < %lld; c += %d) {", LL(first), LL(last), width);
     wick_text_add(t, "%*sint32_t s[%d] = {", 4 * (depth + 1), "", width);
