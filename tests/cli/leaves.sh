@@ -4,7 +4,6 @@ make_data data 1000 100 10 3
 net="conv 8 3 same nobias, bn, relu, maxpool 2, dropout 0.2, residual(conv 8 3 same, bn, relu, conv 8 3 same nobias, bn), relu, flatten, linear classes"
 # 15 whole batches, and one of 40 samples: with 4 leaves of 16 these are full, full, half full and empty
 run=(--data data --net "$net" --augment flip,crop=2 --epochs 2 --batch 64 --ema 0.9 --clip 1 --validation 0)
-without_time() { sed 's/, "seconds": [^}]*//' "$1"; }
 
 test_one_leaf_gives_the_bits_of_no_leaves() {
     expect 0 "$wick" train "${run[@]}" --out plain

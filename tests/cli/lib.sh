@@ -43,6 +43,30 @@ unseal() { sed -i 's/"wick\.format"/"were.format"/; s/"wick\.crc32c"/"were.crc32
 same_tensors() {
     cmp <(tensors "$1") <(tensors "$2") >cmp.out 2>&1 || fail "the tensors of $1 and $2 differ: $(cat cmp.out)"
 }
+# without_time LOG: a run's log without its seconds.
+without_time() { sed 's/, "seconds": [^}]*//' "$1"; }
+# rank_of LAUNCH N: the process of that rank
+rank_of() {
+    local child
+    for child in $(cat "/proc/$1/task/$1/children"); do
+        tr '\0' '\n' <"/proc/$child/environ" | grep -qx "WICK_RANK=$2" && echo "$child" && return 0
+    done
+    return 1
+}
+# killed_ranks OUT OPTION...: a training of four ranks, of which three are killed one after another, ends.
+killed_ranks() {
+    local out=$1 pid code=0 rank child
+    shift
+    "$wick" launch --ranks 2:4 --restarts 3 "$wick" train "$@" --save-every 3 --out "$out" >out 2>err &
+    pid=$!
+    for rank in 3 0 1; do
+        sleep 0.15
+        child=$(rank_of $pid $rank) && kill -KILL "$child"
+        sleep 0.5
+    done 2>/dev/null
+    wait $pid || code=$?
+    [ $code = 0 ] || { fail "exit code $code" && cat err; }
+}
 # case_folder NAME: sets `dir` to a folder of WICK_CASES; false, and says so, where there is none.
 case_folder() {
     dir=${WICK_CASES:-}/$1

@@ -11,16 +11,7 @@ ranks() { # N COMMAND...
     "$wick" launch -n "$n" "$wick" "$@"
 }
 alone() { [ -e alone/last.safetensors ] || expect 0 "$wick" train "${run[@]}" --out alone; }
-without_time() { sed 's/, "seconds": [^}]*//' "$1"; }
 
-# rank N of the launch whose process is $1
-rank_of() {
-    local child
-    for child in $(cat "/proc/$1/task/$1/children"); do
-        tr '\0' '\n' <"/proc/$child/environ" | grep -qx "WICK_RANK=$2" && echo "$child" && return 0
-    done
-    return 1
-}
 test_the_bits_are_those_of_one_process() {
     alone
     for n in 1 2 3 4 8; do
@@ -191,16 +182,7 @@ test_what_ranks_cannot_share_is_refused() {
 }
 test_restarts_with_fewer_ranks_end_in_the_same_bits() {
     [ -e undisturbed/last.safetensors ] || expect 0 "$wick" train "${run[@]}" --epochs 24 --out undisturbed
-    "$wick" launch --ranks 2:4 --restarts 3 "$wick" train "${run[@]}" --epochs 24 --save-every 3 --out restarted >out 2>err &
-    pid=$!
-    for rank in 3 0 1; do
-        sleep 0.15
-        child=$(rank_of $pid $rank) && kill -KILL "$child"
-        sleep 0.5
-    done 2>/dev/null
-    code=0
-    wait $pid || code=$?
-    [ $code = 0 ] || { fail "exit code $code" && cat err; }
+    killed_ranks restarted "${run[@]}" --epochs 24
     same_tensors undisturbed/last.safetensors restarted/last.safetensors
 }
 by_mpi() { # LAUNCHER NAME ARGUMENT...

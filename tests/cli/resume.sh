@@ -4,7 +4,6 @@ make_data data 2000 100
 run=(--data data --hidden 48,24 --dropout 0.3 --epochs 6 --batch 16 --save-every 7 --optimizer adam --accumulate 2)
 "$wick" train "${run[@]}" --out whole --log whole.jsonl --quiet >/dev/null || exit 1
 cp whole.jsonl whole.expected # runs that go on from a copy of whole write to its log
-without_time() { sed 's/, "seconds": [^}]*//' "$1"; }
 check_equal() { # FOLDER LOG [WHOLE]
     same_tensors "${3:-whole}/last.safetensors" "$1/last.safetensors"
     same_tensors "${3:-whole}/best.safetensors" "$1/best.safetensors"

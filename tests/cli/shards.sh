@@ -10,7 +10,6 @@ ranks() { # N COMMAND...
     shift
     "$wick" launch -n "$n" "$wick" "$@"
 }
-without_time() { sed 's/, "seconds": [^}]*//' "$1"; }
 
 test_every_rule_has_the_bits_of_one_process() {
     ways=("--optimizer sgd" "--optimizer adamw --clip 1 --ema 0.9" "--optimizer adam --amsgrad --clip 0.5" "--optimizer muon --clip 1"
@@ -62,26 +61,10 @@ test_any_number_of_ranks_goes_on_with_a_run() {
     has err "states take"
     same_tensors whole/last.safetensors later/last.safetensors
 }
-rank_of() { # LAUNCH N: its process
-    local child
-    for child in $(cat "/proc/$1/task/$1/children"); do
-        tr '\0' '\n' <"/proc/$child/environ" | grep -qx "WICK_RANK=$2" && echo "$child" && return 0
-    done
-    return 1
-}
 test_killed_and_gone_on_with_by_fewer_ends_in_the_same_bits() {
     many=("${run[@]}" --epochs 24 --clip 1 --ema 0.9)
     expect 0 "$wick" train "${many[@]}" --out undisturbed
-    "$wick" launch --ranks 2:4 --restarts 3 "$wick" train "${many[@]}" --shard-optimizer --save-every 3 --out restarted >out 2>err &
-    pid=$!
-    for rank in 3 0 1; do
-        sleep 0.2
-        child=$(rank_of $pid $rank) && kill -KILL "$child"
-        sleep 0.5
-    done 2>/dev/null
-    code=0
-    wait $pid || code=$?
-    [ $code = 0 ] || { fail "exit code $code" && cat err; }
+    killed_ranks restarted "${many[@]}" --shard-optimizer
     same_tensors undisturbed/last.safetensors restarted/last.safetensors
 }
 test_a_signal_saves_all_ranks_states() {
