@@ -62,6 +62,7 @@ typedef struct rank_speed {
 typedef struct group_shares {
     int leaves;                /* of so many; 0: shares are even */
     int *first, *next;         /* [size + 1]: rank r has leaves first[r] to first[r + 1] - 1; and what may follow */
+    int *now;                  /* [size + 1]: the shares that a look finds, which are even where first has none */
     rank_speed *speeds, *told; /* [size]: what is known of each rank; what it told in a look */
     double *leaf;              /* [size]: seconds for one leaf; 0: not known */
     rank_speed own;            /* of this rank, since the last look */

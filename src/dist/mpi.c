@@ -8,14 +8,16 @@
 
 enum {
     PIECE = 1 << 30, /* bytes of a message: counts are ints */
-    TAG_OPS = 8,     /* a tag is an op and the low bits of the sequence: at most 32767, which every library has */
-    TAG_SEQUENCES = 4095,
+    TAG_OPS = 16,    /* a tag is an op and the low bits of the sequence: at most 32767, which every library has */
+    TAG_SEQUENCES = 2047,
     TAG_LEAVE = 0, /* a rank leaves; no op has that number */
     SUM_PIECE = 1 << 24, /* floats that the library sums at once */
     SPINS = 2000,  /* polls without success before the thread sleeps between them */
     SLEEP_NS = 50000,
     LEAVE_SECONDS = 5 /* that a rank which leaves waits for the others */
 };
+
+_Static_assert((int)WICK_GROUP_OPS <= (int)TAG_OPS, "each op has tags of its own");
 
 typedef struct pending {
     mpi_handle request;

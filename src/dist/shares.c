@@ -11,7 +11,7 @@ static const double GAIN = 0.05, KEEP = 0.5;
 
 static size_t table_bytes(const wick_group *g) {
     const size_t ranks = (size_t)g->wire.size;
-    return ranks * (2 * sizeof(rank_speed) + sizeof(double)) + 2 * (ranks + 1) * sizeof(int);
+    return ranks * (2 * sizeof(rank_speed) + sizeof(double)) + 3 * (ranks + 1) * sizeof(int);
 }
 
 static bool take_table(wick_group *g) {
@@ -24,6 +24,7 @@ static bool take_table(wick_group *g) {
     s->leaf = (double *)(s->told + ranks);
     s->first = (int *)(s->leaf + ranks);
     s->next = s->first + ranks + 1;
+    s->now = s->next + ranks + 1;
     return true;
 }
 
@@ -144,19 +145,24 @@ static wick_status check_balance(wick_group *g, double seconds, const wick_share
     return WICK_OK;
 }
 
+static wick_share_report report_of(const wick_group *g) {
+    const double *leaf = g->shares.leaf;
+    wick_share_report b = {.seconds = leaf};
+    for (int r = 1; r < g->wire.size; r++) {
+        if (leaf[r] > leaf[b.slowest]) b.slowest = r;
+        if (leaf[r] < leaf[b.fastest]) b.fastest = r;
+    }
+    return b;
+}
+
 /* What a look found: leaves move, where that is worth it. */
 static wick_status follow(wick_group *g, int leaves, double gain, wick_share_report *b) {
     group_shares *s = &g->shares;
     const int ranks = g->wire.size;
-    for (int r = 1; r < ranks; r++) {
-        if (s->leaf[r] > s->leaf[b->slowest]) b->slowest = r;
-        if (s->leaf[r] < s->leaf[b->fastest]) b->fastest = r;
-    }
     propose(g, leaves);
-    if (s->leaves != leaves) /* what is even becomes a table */
-        for (int r = 0; r <= ranks; r++) s->first[r] = wick_group_first(g, leaves, r);
-    if (longest(g, s->next) > longest(g, s->first) * (1 - gain)) return WICK_OK;
-    const int moved = moved_leaves(s->first, s->next, ranks);
+    for (int r = 0; r <= ranks; r++) s->now[r] = wick_group_first(g, leaves, r);
+    if (longest(g, s->next) > longest(g, s->now) * (1 - gain)) return WICK_OK;
+    const int moved = moved_leaves(s->now, s->next, ranks);
     if (moved) WICK_TRY(wick_group_set_shares(g, leaves, s->next));
     b->moved = moved;
     return WICK_OK;
@@ -174,7 +180,7 @@ wick_status wick_group_balance(wick_group *g, int leaves, double seconds, const 
     WICK_TRY(check_balance(g, seconds, o));
     if (!report) return wick_group_fail(g, WICK_ERR_INVALID, "group_balance: report is NULL");
     if (!take_table(g)) return wick_group_fail(g, WICK_ERR_NOMEM, "group_balance: out of memory");
-    *report = (wick_share_report){.seconds = s->leaf};
+    *report = report_of(g);
     if (!s->begun) {
         s->begun = true;
         return WICK_OK;
@@ -183,5 +189,6 @@ wick_status wick_group_balance(wick_group *g, int leaves, double seconds, const 
     s->own.leaves += wick_group_first(g, leaves, me + 1) - wick_group_first(g, leaves, me);
     if (++s->steps < (o->steps ? o->steps : LOOK_STEPS)) return WICK_OK;
     WICK_TRY(look(g, o->keep > 0 ? o->keep : KEEP, &known));
+    *report = report_of(g);
     return known && g->wire.size > 1 ? follow(g, leaves, o->gain > 0 ? o->gain : GAIN, report) : WICK_OK;
 }

@@ -135,8 +135,8 @@ static int paced_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
     const wick_share_options how = {.steps = 4, .gain = 1e-9};
     int first[RANKS_MOST + 1], moves = 0, slowest = 0;
     for (int r = 1; r < ranks; r++) slowest = p->leaf[r] > p->leaf[slowest] ? r : slowest;
+    wick_share_report b = {0};
     for (int step = 0; g && step < 40; step++) {
-        wick_share_report b;
         if (wick_group_shares(g, p->leaves, first) != WICK_OK) return 1;
         /* the first step is slower than any */
         const double seconds = (first[me + 1] - first[me]) * p->leaf[me] * (step ? 1 : 1000 * (me + 1));
@@ -145,11 +145,31 @@ static int paced_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
         if (b.moved && (b.slowest != slowest || fabs(b.seconds[slowest] / p->leaf[slowest] - 1) > 1e-9)) return 3;
         moves += b.moved > 0;
     }
+    if (p->leaf[b.slowest] < p->leaf[slowest]) return 7; /* also between looks */
     const double got = longest(p->leaf, first, ranks), best = least_longest(p->leaf, 0, ranks, p->leaves);
     snprintf(text, RANK_TEXT, "%d moves, the slowest takes %g s, %g s were possible", moves, got, best);
     for (int r = 0; r < ranks; r++)
         if (first[r] >= first[r + 1]) return 4;
     return got > best * (1 + 1e-9) ? 5 : moves > 1 ? 6 : 0;
+}
+
+/* Looks at sums of other leaves, after which nothing moves, leave the shares that were set. */
+static int other_leaves_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
+    (void)arg, (void)text;
+    static const int set[] = {0, 10, 16};
+    int first[3];
+    wick_share_report b;
+    if (!g || wick_group_set_shares(g, 16, set) != WICK_OK) return 1;
+    for (int step = 0; step < 20; step++)
+        if (wick_group_balance(g, 8, 4, NULL, &b) != WICK_OK || b.moved) return 2;
+    if (wick_group_shares(g, 16, first) != WICK_OK || memcmp(first, set, sizeof set) != 0) return 3;
+    return same_sum(g, 16, 3) ? 0 : 4;
+}
+
+TEST(shares_of_other_sums_stay_as_they_are) {
+    rank_end ends[RANKS_MOST];
+    ranks_run(2, 30, other_leaves_rank, NULL, ends);
+    for (int r = 0; r < 2; r++) CHECK_INT(ends[r].code, 0);
 }
 
 TEST(leaves_move_once_to_the_shares_whose_longest_is_shortest) {
