@@ -46,7 +46,7 @@ def print_code(wick, models):
 
 def median_ms(wick, m, net):
     out = subprocess.run([wick, "profile", "--net", net, "--input", m["network_input"], "--classes", str(m["outputs"]),
-                          "--threads", "1", "--runs", "200", "--json", "--quiet"], capture_output=True, text=True, check=True)
+                          "--threads", "1", "--runs", "200", "--no-race", "--json", "--quiet"], capture_output=True, text=True, check=True)
     return 1e3 * json.loads(out.stdout)["profile"]["run"]["p50"]
 
 

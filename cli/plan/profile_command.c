@@ -92,7 +92,8 @@ int profile_command(int argc, char **argv, int at, int (*run)(int argc, char **a
     if (code != CLI_OK) {
         log_fail(code, code == CLI_USAGE ? "%s (see wick profile --help)" : "%s", error);
     } else if (o.help) {
-        char *help[] = {argv[0], argv[1], argv[2]};
+        static char word[] = "--help";
+        char *help[] = {argv[0], argv[1], word, NULL};
         code = run(3, help);
     } else {
         if (is_this(argv[at + 1]) && at + 2 < argc) at++;

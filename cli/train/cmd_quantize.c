@@ -204,7 +204,7 @@ static int keep_to_bound(quantizing *w) {
         while (high - low > 1 && code == CLI_OK) { /* of `low` it is not good, of `high` it is */
             const int middle = low + (high - low) / 2;
             code = keep_most_sensitive(w, fixed, middle);
-            *(gate_is_good(&w->g) ? &high : &low) = middle;
+            if (code == CLI_OK) *(gate_is_good(&w->g) ? &high : &low) = middle;
         }
     }
     if (code == CLI_OK && w->n_kept != high) code = keep_most_sensitive(w, fixed, high);
@@ -216,7 +216,7 @@ static int keep_to_bound(quantizing *w) {
 
 static void report_text(const quantizing *w) {
     printf("%-28s %-7s %9s  %22s  %8s%s\n", "layer", "op", "weights", "range of its input", "SQNR",
-           w->sensitivity ? "  logits" : "");
+           w->sensitivity ? "  outputs" : "");
     for (int i = 0; i < wick_quantizer_layers(w->q); i++) {
         const wick_quantizer_layer l = wick_quantizer_layer_at(w->q, i);
         log_print("%-28s %-7s %9lld  ", l.name, l.op, (long long)l.weights);

@@ -137,7 +137,7 @@ static int weigh(shrinking *w, attempt *a) {
     if (!target_cortex_m4(w->path, &costs)) return log_fail(CLI_FAILED, "no folder for the C could be made");
     snprintf(a->why, sizeof a->why, "%s", costs.why);
     if (costs.lacks && !w->told && !a->why[0])
-        talk("time is predicted%s: there is no %s here", costs.flash ? "" : ", and code isn't counted", costs.lacks);
+        talk("time is predicted%s: %s", costs.code ? "" : ", and code isn't counted", costs.lacks);
     w->told |= costs.lacks != NULL;
     a->bytes = costs.flash;
     a->arena = costs.ram;
@@ -189,8 +189,8 @@ static int measure(shrinking *w, held how) {
     a->drop = gate_drop(g, &a->bound);
     code = weigh(w, a);
     if (code != CLI_OK || a->why[0]) return code;
-    talk("%s, %s: %.1f KB, %.4g us, %.2f points lost, below %.2f", a->of->name, held_names[how], (double)a->bytes / 1e3,
-         1e6 * a->seconds, a->drop, a->bound);
+    talk("%s, %s: %.1f KB, %.4g us, %.3g %s lost, below %.3g", a->of->name, held_names[how], (double)a->bytes / 1e3,
+         1e6 * a->seconds, a->drop, gate_unit(g), a->bound);
     if (w->best >= 0 && !is_better(&w->now, a, &w->all[w->best])) return CLI_OK;
     w->best = w->n - 1;
     if (rename(w->path, w->asked->out) == 0) return CLI_OK;
@@ -369,7 +369,8 @@ static void take_preset_drop(shrinking *w) {
     if (w->now.preset != PRESET_MOBILE || options_given(w->asked, "max-drop")) return;
     const gate_metric m = gate_metric_of(&w->g);
     w->now.max_drop = (m.percent ? 5 : 0.05) * fabs(w->g.before.score);
-    talk("95 %% of the %s: at most %.3g%s may be lost", m.title, w->now.max_drop, m.percent ? " points" : "");
+    talk("%d %% of the %s: at most %.3g %s may be lost", m.lower ? 105 : 95, m.title, w->now.max_drop,
+         gate_unit(&w->g));
 }
 
 int cmd_shrink(cli_options *o) {

@@ -57,7 +57,8 @@ static int choose_from_both(gate *g) {
 static int choose_images(gate *g) {
     if (g->held) return choose_from_both(g);
     const int64_t n = wick_dataset_count(g->all);
-    int64_t observed = g->o->images, judged = g->o->judge;
+    /* of a run that held nothing out a fifth judges: all else is trained on */
+    int64_t observed = g->o->images, judged = g->guest ? (n + 4) / 5 : g->o->judge;
     if (n < 2) return log_fail(CLI_BAD_FILE, "there are not enough images: %lld", (long long)n);
     if (observed > n / 2) observed = n / 2;
     if (judged > n - observed) judged = n - observed;

@@ -106,7 +106,8 @@ static bool read_sizes(const char *text, target_costs *out) {
     }
     out->flash = (int64_t)((object > constants ? object : constants) + code);
     out->ram = (int64_t)arena;
-    if (code == 0) out->lacks = "arm-none-eabi-gcc";
+    out->code = code > 0;
+    if (!out->code) out->lacks = "there is no arm-none-eabi-gcc here";
     return !j.bad && constants > 0;
 }
 
@@ -126,7 +127,7 @@ static void count_instructions(const char *folder, target_costs *out) {
     long long in, to;
     char command[1024];
     if (system("command -v qemu-system-arm >/dev/null 2>&1") != 0) {
-        out->lacks = emulator;
+        out->lacks = "there is no qemu-system-arm here";
         return;
     }
     if (!read_extents(folder, &in, &to) || !text_to(folder, "main.c", main_c) || !text_to(folder, "board.ld", board_ld))
@@ -136,7 +137,7 @@ static void count_instructions(const char *folder, target_costs *out) {
              "board.ld -lm -o net.elf",
              compiler, in, to);
     if (!done_in(folder, "said", command)) {
-        out->lacks = "what links it into 4 MB";
+        out->lacks = "it could not be linked into 4 MB";
         return;
     }
     snprintf(command, sizeof command,
@@ -147,7 +148,7 @@ static void count_instructions(const char *folder, target_costs *out) {
     if (count)
         out->instructions = atof(count);
     else
-        out->lacks = "what runs it within 300 s";
+        out->lacks = "it did not run to its end within 300 s";
     free(count);
 }
 

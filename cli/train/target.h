@@ -9,7 +9,8 @@ typedef struct target_costs {
     int64_t flash, ram;  /* bytes: constants and code; the static arena */
     double instructions; /* of one run, counted by qemu to the next 40; 0: it could not be */
     char why[160];       /* it can't be written as C; "": it was */
-    const char *lacks;   /* what is missing for code and instructions, or NULL */
+    bool code;           /* flash has the code in it */
+    const char *lacks;   /* why code or instructions are missing, or NULL */
 } target_costs;
 
 /* Writes the ONNX file as C in a folder of its own, which is removed again; compiles it and runs it where the compiler

@@ -255,12 +255,12 @@ void wick_recorder_close(wick_recorder *r, wick_span_name name, uint64_t begin, 
 
 /* ---- which runs -------------------------------------------------------------------------------------------------- */
 
-/* The next runs pass without asking if as many took less, the last time, than there is until one is wanted: a look at
- * the clock and at who else is here costs 20 ns, which runs of a microsecond feel. */
+/* The next runs pass without asking if so many, each as long as the last time, take less than there is until one is
+ * wanted: a look at the clock and at who else is here costs 20 ns, which runs of a microsecond feel. */
 static void let_pass(wick_recorder *r, wick_trace_hook *t, uint64_t now, uint64_t due) {
     enum { PASSES = 16 };
     const uint64_t asked = atomic_exchange_explicit(&r->looked, now, memory_order_relaxed);
-    if (!asked || now - asked >= due - now) return;
+    if (!asked || now - asked >= (due - now) / PASSES) return; /* one run, or as many */
     const int before = atomic_exchange_explicit(&t->passes, PASSES, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->skipped, (uint64_t)(PASSES - before), memory_order_relaxed);
 }
@@ -275,8 +275,9 @@ bool wick_recorder_wants(wick_recorder *r, wick_trace_hook *t) {
 }
 
 uint64_t wick_recorder_skipped(const wick_recorder *r, const wick_trace_hook *t) {
-    return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)&r->skipped, memory_order_relaxed) -
-           (uint64_t)atomic_load_explicit((_Atomic int *)(uintptr_t)&t->passes, memory_order_relaxed);
+    const uint64_t all = atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)&r->skipped, memory_order_relaxed),
+                   left = (uint64_t)atomic_load_explicit((_Atomic int *)(uintptr_t)&t->passes, memory_order_relaxed);
+    return all > left ? all - left : 0; /* those to come are counted a moment after they are let pass */
 }
 
 void wick_recorder_spent(wick_recorder *r, uint64_t begin, uint64_t end, size_t marks) {

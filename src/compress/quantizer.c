@@ -205,12 +205,18 @@ static wick_status keep_by_name(wick_quantizer *q, const char *pattern) {
 }
 
 /* How many bits the weights of each layer have. */
-static void set_bits(wick_quantizer *q, const wick_quantizer_options *o) {
+static wick_status set_bits(wick_quantizer *q, const wick_quantizer_options *o) {
     const int bits = o->reduce_range && o->weight_bits > 7 ? 7 : o->weight_bits;
+    int n = 0;
     for (int i = 0; i < q->n_layers; i++) {
         const bool wide = o->wide ? wick_glob(o->wide, q->layers[i].name) : i == 0 || i == q->n_layers - 1;
+        n += wide;
         q->layers[i].bits = wide && o->weight_bits < 8 ? o->reduce_range ? 7 : 8 : bits;
     }
+    if (n || !o->wide || !*o->wide) return WICK_OK;
+    return wick_msg_set(&q->ctx->msg, WICK_ERR_INVALID,
+                        "quantizer: no layer's name matches \"%.100s\", whose weights have 8 bits; the first is %s",
+                        o->wide, q->layers[0].name);
 }
 
 static wick_status make_grams(wick_quantizer *q) {
@@ -260,7 +266,7 @@ static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_qu
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "quantizer: the function has no %sproduct of f32 with weights",
                             is_int4(q) ? "" : "convolution and no ");
     WICK_TRY(keep_by_name(q, o->keep));
-    set_bits(q, o);
+    WICK_TRY(set_bits(q, o));
     WICK_TRY(fetch_weights(q));
     if (is_int4(q)) WICK_TRY(make_grams(q));
     if (o->equalise) WICK_TRY(wick_quantizer_equalise(q));
@@ -295,8 +301,8 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
     if (o.activation_bits == 0) o.activation_bits = 8;
     if (o.activation_bits != 8 &&
         (o.activation_bits != 16 || o.weight_bits < 8 || o.reduce_range || o.block || o.weights_only))
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "quantizer: activation_bits %d is 8, or 16 with weights of 8", o.activation_bits);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: activation_bits %d is 8, or 16 with weights of 8",
+                                 o.activation_bits);
     if (o.weight_bits <= FEW_BITS) o.learn_steps = true;
     if (o.learn_steps && o.per_tensor)
         return wick_context_fail(ctx, WICK_ERR_INVALID,

@@ -1,5 +1,6 @@
 /* placement.c: where a context's threads and memory are, and the pool that memory may come from. What the system
  * refuses is noted, and the context goes without. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "runtime/topology.h"
 
 #if defined(__linux__)
-#include <errno.h>
 #include <sched.h>
 #endif
 
@@ -72,7 +72,10 @@ wick_status wick_place_pool(wick_context *ctx, const wick_memory_pool_options *o
     const wick_status status = wick_mempool_new(&ctx->memory_pool, &o, ctx->numa);
     if (status == WICK_OK) ctx->alloc = wick_mempool_allocator(ctx->memory_pool);
     const int refused = status == WICK_OK ? wick_mempool_huge_refused(ctx->memory_pool) : 0;
-    if (refused)
+    if (refused == EOPNOTSUPP)
+        note(ctx, "huge pages: not of a pool that is bound to nodes, of which one may have none left: ordinary pages "
+                  "are used");
+    else if (refused)
         note(ctx, "huge pages: the system has too few (%s; sysctl vm.nr_hugepages keeps some): ordinary pages are used",
              strerror(refused));
     return status;

@@ -266,10 +266,12 @@ bool wick_profile_worker(const wick_profile *p, int worker, wick_worker_stats *o
         *out = *was;
         return true;
     }
-    out->regions -= was->regions;
-    out->tasks -= was->tasks;
-    out->steals -= was->steals;
-    out->seconds -= was->seconds;
+    /* less than before: in the child of a fork, whose workers began anew */
+    const bool anew = out->regions < was->regions || out->tasks < was->tasks;
+    out->regions -= anew ? 0 : was->regions;
+    out->tasks -= anew ? 0 : was->tasks;
+    out->steals -= anew ? 0 : was->steals;
+    out->seconds -= anew ? 0 : was->seconds;
     return true;
 }
 

@@ -252,7 +252,7 @@ static bool chrome_span(timeline *t, const wick_track *track, const wick_mark *m
     if (mark->flow && (mark->name == WICK_SPAN_MAKE || mark->kind == WICK_MARK_END))
         wick_str_add(&s,
                      "{\"ph\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"cat\":\"batch\",\"name\":\"batch\","
-                     "\"id\":%llu},\n",
+                     "\"id\":\"%llu\"},\n",
                      mark->name == WICK_SPAN_MAKE ? "s" : "f\",\"bp\":\"e", pid, track->number, (double)begin * 1e-3,
                      (unsigned long long)flow_of(t, mark->flow));
     return write_line(t, &s);

@@ -363,7 +363,11 @@ wick_status wick_mempool_new(wick_mempool **out, const wick_memory_pool_options 
     }
     p->max = max;
     p->grain = grain;
-    p->wants_huge = o->huge_pages;
+    /* The machine keeps huge pages for all nodes together: the first write to one that its own node lacks would end the
+     * process where no other node may stand in. */
+    const bool bound = policy && policy->mode == WICK_NUMA_BIND;
+    p->wants_huge = o->huge_pages && !bound;
+    p->huge_refused = o->huge_pages && bound ? EOPNOTSUPP : 0;
     p->policy = policy;
     if (!mapped || !commit(p, initial)) {
         if (mapped) munmap(p->mapped, p->mapped_bytes);

@@ -69,6 +69,8 @@ test_within_training() {
     expect 0 "$wick" train --data data --net "$conv" --batch 50 --augment flip --seed 3 --epochs 4 --out floats --quiet && same_tensors floats/best.safetensors both/best.safetensors
     expect 0 "$wick" train "${how[@]}" --epochs 4 --quantize-epochs 2 --threads 1 --out again && has out "again/int8.onnx" && cmp both/int8.onnx again/int8.onnx || fail "the number of threads counts"
     expect 0 "$wick" train "${how[@]:0:6}" --augment flip --seed 3 --epochs 2 --schedule constant --warmup 0 --out later --quiet && expect 0 "$wick" train --resume later --epochs 4 --quantize int4 --json && has out '"path": "later/int4.onnx"' && has out '"epochs": 1' && [ -s later/int4.onnx ] || fail "resumed"
+    # of a run that held nothing out a fifth judges, and all else is trained on
+    expect 0 "$wick" train "${how[@]}" --validation 0 --epochs 1 --quantize-epochs 1 --out whole && has err "judged on 120 training images"
     expect 2 "$wick" train --data data --net "$conv" --quantize-epochs 2 --out no && has err "--quantize-epochs is for --quantize"
     expect 2 "$wick" train --data data --net "$conv" --quantize int2 --out no && has err "--quantize"
     expect 2 "$wick" train --data data --task embed --quantize int8 --out no && has err "--task embed"

@@ -151,9 +151,12 @@ static wick_status give_out(wick_loader *l) {
 static void complete(wick_loader *l, wick_slot *s) {
     const int64_t from = l->options.part_begin, to = WICK_MIN(l->options.part_end, s->n);
     if (from >= to || (from >= s->from && to <= s->to)) return;
+    const uint64_t ended = atomic_load(&s->ended), start = wick_now_ns();
     s->made_from = s->from, s->made_to = s->to;
     s->from = from, s->to = to;
     wick_loader_tasks(l, (int)(s - l->slots), from, to, 0);
+    /* while it lay ready nobody made it */
+    if (s->made_to > s->made_from) atomic_store(&s->ended, ended + (wick_now_ns() - start));
 }
 
 static void forget(wick_loader *l) {
