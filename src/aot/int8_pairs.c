@@ -18,10 +18,14 @@
 
 enum { MOST_TERMS = 32768, MOST_ADDED = 1 << 30, MOST_FRACTION = 20 };
 
+/* Which shapes can: whether their weights are known doesn't count here. */
+static bool goes_by_pairs(const wick_int8 *p) {
+    return p->b_signed && p->k > 0 && p->k <= MOST_TERMS && (p->conv || p->b_count <= 1);
+}
+
 bool wick_c_int8_pairs(const int8_print *q, const int8_known *known, int32_t zero) {
     const wick_int8 *p = q->p;
-    if (!q->weights_known || !q->columns_known || q->w_dtype != WICK_I8 || p->k > MOST_TERMS) return false;
-    if (p->b_count > 1 && !p->conv) return false;
+    if (!q->weights_known || !q->columns_known || q->w_dtype != WICK_I8 || !goes_by_pairs(p)) return false;
     for (int64_t j = 0; j < q->columns && wick_c_int8_quantises(p); j++)
         if (known->added[j] > MOST_ADDED || known->added[j] < -MOST_ADDED) return false;
     return zero >= -128 && zero <= 255;
@@ -30,7 +34,7 @@ bool wick_c_int8_pairs(const int8_print *q, const int8_known *known, int32_t zer
 /* Of scratch: two places as i16, then one as it lies. */
 static int64_t pairs_of(const wick_int8 *p) { return (int64_t)WICK_ALIGN_UP(p->k, 4); }
 size_t wick_c_int8_pairs_scratch(const wick_int8 *p) {
-    return p->depthwise ? 0 : (size_t)WICK_ALIGN_UP(5 * pairs_of(p), 16);
+    return p->depthwise || !goes_by_pairs(p) ? 0 : (size_t)WICK_ALIGN_UP(5 * pairs_of(p), 16);
 }
 
 /* ---- steps by integers ------------------------------------------------------------------------------------------- */

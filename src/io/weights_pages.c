@@ -28,8 +28,10 @@ static int advise(const uint8_t *at, size_t n, wick_weights_use use) {
 /* errno, or 0. */
 static int advise_all(const wick_weights *w, wick_weights_use use) {
     int refused = 0;
-    for (size_t k = 0; k < w->n_files; k++)
-        if (w->files[k]->map.mapped) refused = advise(w->files[k]->map.data, w->files[k]->map.size, use);
+    for (size_t k = 0; k < w->n_files; k++) {
+        const int now = w->files[k]->map.mapped ? advise(w->files[k]->map.data, w->files[k]->map.size, use) : 0;
+        refused = now ? now : refused;
+    }
     for (size_t k = 0; use == WICK_WEIGHTS_DONE && k < w->n; k++) w->entries[k].asked = 0;
     return refused;
 }

@@ -334,6 +334,13 @@ NET(bytes_of_far_scales) {
                                  .scale = number_of(ctx, WICK_F32, 3)};
     return wick_int8_matmul(QUANTISED(x, WICK_U8, 3), BYTES(ctx, WICK_I8, 40, 9), &o);
 }
+NET(bytes_of_no_terms) { /* which is the bias */
+    const wick_int8_options o = {.a_scale = number_of(ctx, WICK_F32, 0.02),
+                                 .b_scale = scales_of(ctx, 5),
+                                 .bias = MADE(ctx, 5)};
+    return wick_int8_matmul(wick_slice(QUANTISED(x, WICK_U8, 0), 1, 3, 3, 1),
+                            wick_full(ctx, WICK_I8, 2, (const int64_t[]){0, 5}, 0), &o);
+}
 NET(bytes_one_row) {
     const wick_int8_options o = {.a_zero = number_of(ctx, WICK_U8, 9),
                                  .a_scale = number_of(ctx, WICK_F32, 0.02),
@@ -603,6 +610,7 @@ static const net nets[] = {
     {"bytes_at_halves", 2, {255, 1}, bytes_at_halves, WICK_F32},
     {"bytes_next_to_halves", 3, {2, 51, 23}, bytes_next_to_halves, WICK_F32},
     {"bytes_of_far_scales", 2, {6, 40}, bytes_of_far_scales, WICK_F32},
+    {"bytes_of_no_terms", 2, {6, 40}, bytes_of_no_terms, WICK_F32},
     {"bytes_one_row", 2, {1, 41}, bytes_one_row, WICK_F32},
     {"bytes_transposed", 3, {2, 6, 7}, bytes_transposed, WICK_F32},
     {"bytes_points", 4, {1, 14, 5, 7}, bytes_points, WICK_F32},
