@@ -115,7 +115,7 @@ static int by_value(const void *a, const void *b) {
 int main(int argc, char **argv) {
     static const int workers[] = {1, 2, 4, 8};
     const int64_t batch = argc > 2 ? atoll(argv[2]) : 64;
-    if (argc < 2 || wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK ||
+    if (argc < 2 || wick_context_new(&(wick_context_options){.threads = 1}, &ctx) != WICK_OK ||
         (file = open(path = argv[1], O_RDONLY)) < 0)
         return fprintf(stderr, "usage: bench_ahead FILE.wrec [BATCH]\n"), 2;
     CHECK(wick_records_open(ctx, path, &(wick_records_options){.copy = true}, &records));

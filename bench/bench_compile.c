@@ -36,7 +36,7 @@ static wick_status compile_model(wick_onnx *onnx, wick_plan **plan) {
 int main(int argc, char **argv) {
     wick_context *ctx = NULL;
     wick_onnx *onnx = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1});
+    wick_status status = wick_context_new(&(wick_context_options){.threads = 1}, &ctx);
     if (status == WICK_OK && argc > 1) status = wick_onnx_open(ctx, argv[1], NULL, &onnx);
     for (char line[64]; status == WICK_OK && fgets(line, sizeof line, stdin); fflush(stdout)) {
         wick_plan *plan = NULL;

@@ -62,9 +62,10 @@ int main(int argc, char **argv) {
     wick_plan *plan = NULL;
     wick_workspace *ws = NULL;
     wick_spec in[2] = {{"x", WICK_F32, 1, {0}}, {"y", WICK_F32, 1, {0}}};
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = atoi(argv[3]),
-                                                       .seed = 1,
-                                                       .jit = !strcmp(argv[2], "jit") ? WICK_JIT_WAIT : WICK_JIT_OFF}))
+    if (wick_context_new(&(wick_context_options){.threads = atoi(argv[3]),
+                                                 .seed = 1,
+                                                 .jit = !strcmp(argv[2], "jit") ? WICK_JIT_WAIT : WICK_JIT_OFF},
+                         &ctx))
         return 1;
     wick_status status = wick_model_new(ctx, &model);
     if (status == WICK_OK)

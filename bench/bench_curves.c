@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
     snprintf(weights, sizeof weights, "%s/weights.safetensors", argv[3]);
 
     wick_plan *plan = NULL;
-    if (wick_context_new(&r.ctx, &(wick_context_options){.threads = writes ? 1 : atoi(argv[6]), .seed = 1})) return 1;
+    if (wick_context_new(&(wick_context_options){.threads = writes ? 1 : atoi(argv[6]), .seed = 1}, &r.ctx)) return 1;
     wick_status status = wick_model_new(r.ctx, &r.model);
     if (status == WICK_OK) status = wick_optimizer_new(r.model, &r.task->optim, &r.optimizer);
     if (status == WICK_OK) status = r.task->open(&r, batch);

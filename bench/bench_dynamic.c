@@ -235,7 +235,7 @@ static void measure_file(wick_context *ctx, int n, char **args) {
 int main(int argc, char **argv) {
     wick_context *ctx;
     const wick_allocator allocator = {.alloc = take, .release = give};
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator})) return 1;
+    if (wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx)) return 1;
     if (argc > 1) {
         measure_file(ctx, argc - 1, argv + 1);
         wick_context_free(&ctx);

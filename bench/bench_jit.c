@@ -80,7 +80,7 @@ static int make_sum(side *s, wick_jit_mode mode, sum_of what, int64_t rows, int6
                              {.dtype = WICK_F32, .rank = 2, .dims = {rows, 1}},
                              {.dtype = WICK_F32, .rank = 1, .dims = {cols}}};
     s->kernel = NULL;
-    if (wick_context_new(&s->ctx, &(wick_context_options){.threads = 1, .jit = mode})) return 1;
+    if (wick_context_new(&(wick_context_options){.threads = 1, .jit = mode}, &s->ctx)) return 1;
     if (wick_compile(s->ctx, record, &what, 5, in, 1, &(wick_compile_options){.on_remark = on_remark}, &s->plan) ||
         wick_workspace_new(s->plan, &s->ws))
         return fprintf(stderr, "%s\n", wick_context_error(s->ctx)), 1;
@@ -88,7 +88,7 @@ static int make_sum(side *s, wick_jit_mode mode, sum_of what, int64_t rows, int6
 }
 static int make(side *s, wick_jit_mode mode, const char *expression, int64_t n) {
     const wick_spec in[2] = {{.dtype = WICK_F32, .rank = 1, .dims = {n}}, {.dtype = WICK_F32, .rank = 1, .dims = {n}}};
-    if (wick_context_new(&s->ctx, &(wick_context_options){.threads = 1, .jit = mode})) return 1;
+    if (wick_context_new(&(wick_context_options){.threads = 1, .jit = mode}, &s->ctx)) return 1;
     if (wick_kernel_from_expr(s->ctx, expression, &s->kernel) ||
         wick_kernel_compile(s->kernel, wick_kernel_inputs(s->kernel), in, NULL, &s->plan) ||
         wick_workspace_new(s->plan, &s->ws))

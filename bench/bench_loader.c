@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     wick_loader *loader;
     wick_loader_stats stats;
     wick_batch b;
-    if (argc < 2 || wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK)
+    if (argc < 2 || wick_context_new(&(wick_context_options){.threads = 1}, &ctx) != WICK_OK)
         return fprintf(stderr, "usage: bench_loader SET [WORKERS]\n"), 2;
     const bool shard = argc > 3, stream = shard && strcmp(argv[3], "stream") == 0;
     const long empty = anonymous();

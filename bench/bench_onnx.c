@@ -88,7 +88,7 @@ static size_t rss_anon(void) {
 int main(int argc, char **argv) {
     const uint64_t began = wick_now_ns();
     if (argc < 3 || argc - 3 > PORTS) return fprintf(stderr, "bench_onnx MODEL THREADS INPUT.npy...\n"), 2;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = atoi(argv[2])});
+    wick_status status = wick_context_new(&(wick_context_options){.threads = atoi(argv[2])}, &ctx);
     if (status == WICK_OK) status = wick_onnx_open(ctx, argv[1], NULL, &onnx);
     if (status == WICK_OK && wick_onnx_inputs(onnx) != argc - 3)
         return fprintf(stderr, "%s has %d inputs\n", argv[1], wick_onnx_inputs(onnx)), 2;

@@ -17,7 +17,7 @@ static int by_value(const void *a, const void *b) {
 
 int main(void) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, NULL)) return 1;
+    if (wick_context_new(NULL, &ctx)) return 1;
     wick_tensor *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(0, 8)), *m = wick_zeros(ctx, WICK_F32, WICK_DIMS(8, 8));
     static double record[STEPS], eval[STEPS];
     for (int step = 0; step < STEPS; step++) {

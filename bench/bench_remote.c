@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
     wick_loader *loader;
     wick_batch b;
     pthread_t watcher;
-    if (argc < 6 || wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK)
+    if (argc < 6 || wick_context_new(&(wick_context_options){.threads = 1}, &ctx) != WICK_OK)
         return fprintf(stderr, "usage: bench_remote FOLDER BYTES EPOCHS WORKERS SHARD...\n"), 2;
     folder = argv[1];
     CHECK(wick_remote_open(

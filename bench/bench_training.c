@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
     wick_loader *loader[2]; /* the caller's, with workers */
     wick_plan *plan;
     if (argc > 4) seconds = atof(argv[4]);
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 1}) != WICK_OK) return 1;
+    if (wick_context_new(&(wick_context_options){.threads = threads, .seed = 1}, &ctx) != WICK_OK) return 1;
     CHECK(wick_zoo_find(ctx, "resnet8", &network));
     CHECK(wick_dataset_of_files(ctx, argv[1], &(wick_files_options){.split = "test"}, &set));
     CHECK(wick_transform_new(ctx, "crop=4,flip,normalise", &(wick_transform_options){.mean = 0.47, .deviation = 0.25},

@@ -22,7 +22,7 @@ lib.wick_scope_open.restype, lib.wick_scope_open.argtypes, lib.wick_scope_close.
 options = (C.c_int64 * 32)()  # wick_context_options: threads comes first
 C.cast(options, C.POINTER(C.c_int))[0] = 1
 ctx = P()
-assert lib.wick_context_new(C.byref(ctx), options) == 0
+assert lib.wick_context_new(options, C.byref(ctx)) == 0
 torch.set_num_threads(1)
 
 

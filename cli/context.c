@@ -53,7 +53,7 @@ int cli_context(wick_context **ctx, const cli_options *o, wick_context_options o
     if (o->huge_pages && !o->memory_pool)
         return log_fail(CLI_USAGE, "--huge-pages is about the pool's pages: --memory-pool BYTES says how large it is");
     if (o->memory_pool) options.memory_pool = &pool;
-    const wick_status status = wick_context_new(ctx, &options);
+    const wick_status status = wick_context_new(&options, ctx);
     if (status == WICK_ERR_INVALID)
         return options.memory_pool && o->memory_pool > (int64_t)1 << 47
                    ? log_fail(CLI_USAGE, "--memory-pool: at most 2^47 bytes")

@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
     const wick_spec chunk = {"text", WICK_I64, 2, {T + 1, BATCH}};
     const wick_spec one[] = {
         {"id", WICK_I64, 2, {1, 1}}, {"h", WICK_F32, 3, {1, 1, units}}, {"c", WICK_F32, 3, {1, 1, units}}};
-    STOP_IF(wick_context_new(&ctx, &(wick_context_options){.seed = 1}) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(&(wick_context_options){.seed = 1}, &ctx) != WICK_OK, "could not start");
     CHECK(wick_model_new(ctx, &model));
     CHECK(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.002, .clip_norm = 1}, &adam));
     for (int i = 0; i < 3; i++) {

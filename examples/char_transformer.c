@@ -99,7 +99,7 @@ int main(int argc, char **argv) {
     static wick_context *ctx;
     static wick_plan *plan[3];
     static wick_workspace *work[3];
-    STOP_IF(wick_context_new(&ctx, &(wick_context_options){.seed = 1}) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(&(wick_context_options){.seed = 1}, &ctx) != WICK_OK, "could not start");
     CHECK(wick_model_new(ctx, &model));
     /* Embeddings start small; the layers find these states by their names. */
     const wick_init small = {WICK_INIT_NORMAL, 0, 0.02};

@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
                                {"frames", WICK_I64, 1, {BATCH}},
                                {"digits", WICK_I64, 2, {BATCH, MOST}},
                                {"lengths", WICK_I64, 1, {BATCH}}};
-    STOP_IF(wick_context_new(&ctx, &(wick_context_options){.seed = 1}) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(&(wick_context_options){.seed = 1}, &ctx) != WICK_OK, "could not start");
     CHECK(load_digits(ctx, argv[1], (int)takes));
     const wick_optim_options options = {
         .kind = WICK_ADAM,

@@ -61,7 +61,7 @@ static wick_tensor *loss_of(wick_context *ctx, wick_tensor *const *x, void *user
 
 int main(void) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, NULL)) return 1;
+    if (wick_context_new(NULL, &ctx)) return 1;
     const wick_custom_def def = {.name = "smooth",
                                  .doc = "y[t] = decay y[t - 1] + x[t]",
                                  .version = 1,

@@ -48,7 +48,7 @@ int main(void) {
     wick_plan *plan;
     wick_workspace *work;
     wick_batch batch;
-    STOP_IF(wick_context_new(&ctx, NULL) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(NULL, &ctx) != WICK_OK, "could not start");
     const wick_dataset_source device = {.count = COUNT,
                                         .n_fields = 2,
                                         .fields = {{"readings", WICK_F32, 2, {-1, AXES}}, {"label", WICK_I64, 0, {0}}},

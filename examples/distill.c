@@ -79,7 +79,7 @@ int main(void) {
     wick_context *ctx;
     network nets[3] = {{NULL, LARGE}, {NULL, SMALL}, {NULL, SMALL}};
     int right[3] = {0};
-    if (wick_context_new(&ctx, &(wick_context_options){.seed = 1})) return 1;
+    if (wick_context_new(&(wick_context_options){.seed = 1}, &ctx)) return 1;
     for (int i = 0; i < 2 * POINTS; i++) { /* two arms, a turn and three quarters each */
         const int arm = i % 2, part = i / 2 % 2, at = i / 2 / 2 * 2 + arm;
         const double r = 0.1 + 1.4 * (i / 4 + 0.5 * part) / (POINTS / 2), turn = 3.5 * 3.141592653589793 * r / 1.5;

@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
     static const float inputs[4][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, targets[4][1] = {{0}, {1}, {1}, {0}};
     wick_context *ctx = NULL;
     wick_onnx *onnx = NULL;
-    bool good = argc == 2 && !wick_context_new(&ctx, NULL) && !wick_model_new(ctx, &model) &&
+    bool good = argc == 2 && !wick_context_new(NULL, &ctx) && !wick_model_new(ctx, &model) &&
                 !wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.05}, &adam);
 
     for (int step = 0; good && step < 300; step++) {

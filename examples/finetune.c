@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     wick_loader_options loading = {.batch = BATCH, .shuffle = true, .drop_last = true};
     wick_load_report report;
     STOP_IF(argc < 2, "usage: finetune MODEL [DATA] [EPOCHS]");
-    STOP_IF(wick_context_new(&ctx, NULL) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(NULL, &ctx) != WICK_OK, "could not start");
     CHECK(wick_model_new(ctx, &model));
     CHECK(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.005}, &adam));
     CHECK(wick_checkpoint_open(ctx, argv[1], &file));

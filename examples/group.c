@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
     wick_group *group = NULL;
     uint64_t hash = 0;
     double loss = 0, losses[WICK_RANKS_MAX];
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1});
+    wick_status status = wick_context_new(&(wick_context_options){.threads = 1}, &ctx);
     if (status) return fprintf(stderr, "could not start: %s\n", wick_status_name(status)), 1;
     status = wick_group_open(ctx, NULL, &group);
     if (status) return fprintf(stderr, "%s\n", wick_context_error(ctx)), wick_context_free(&ctx), 1;

@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
     wick_context *ctx = NULL;
     wick_group *group = NULL;
     int leaves = 1;
-    wick_status status = wick_context_new(&ctx, NULL);
+    wick_status status = wick_context_new(NULL, &ctx);
     if (status) return fprintf(stderr, "could not start: %s\n", wick_status_name(status)), 1;
     if ((status = wick_group_open(ctx, NULL, &group)))
         return fprintf(stderr, "%s\n", wick_context_error(ctx)), wick_context_free(&ctx), 1;

@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
     wick_plan *plan = NULL;
     wick_workspace *workspace = NULL;
     char text[1024];
-    if (wick_context_new(&ctx, NULL)) return 1;
+    if (wick_context_new(NULL, &ctx)) return 1;
     wick_status status = wick_kernel_from_expr(ctx, expression, &kernel);
     if (!status) {
         wick_kernel_format(kernel, text, sizeof text);

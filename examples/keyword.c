@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     static wick_plan *plan[2];
     static wick_workspace *work[2];
     const wick_spec specs[] = {{"sound", WICK_F32, 2, {BATCH, SAMPLES}}, {"digits", WICK_I64, 1, {BATCH}}};
-    STOP_IF(wick_context_new(&ctx, &(wick_context_options){.seed = 1}) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(&(wick_context_options){.seed = 1}, &ctx) != WICK_OK, "could not start");
     CHECK(load_digits(ctx, argv[1], (int)takes));
     const long steps = (counts[TRAIN] + BATCH - 1) / BATCH, all = epochs * steps;
     const wick_optim_options options = {.kind = WICK_ADAMW, .lr = 0.005, .weight_decay = 0.01,

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
     static float x[BATCH * SIDE * SIDE], value;
     static int64_t y[BATCH];
     wick_spec specs[] = {{"x", WICK_F32, 3, {BATCH, SIDE, SIDE}}, {"y", WICK_I64, 1, {BATCH}}};
-    STOP_IF(wick_context_new(&ctx, &(wick_context_options){.seed = 1}) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(&(wick_context_options){.seed = 1}, &ctx) != WICK_OK, "could not start");
     CHECK(wick_model_new(ctx, &model));
     CHECK(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.001}, &adam));
     for (int i = 0; i < 2; i++) {

@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
     wick_monitor *monitor;
     for (int i = 0; i < BATCH * INPUTS; i++) x[i] = (float)(i * 37 % 101) / 101;
     for (int i = 0; i < BATCH; i++) y[i] = i % CLASSES;
-    if (wick_context_new(&ctx, &(wick_context_options){.track_memory = true})) return 1;
+    if (wick_context_new(&(wick_context_options){.track_memory = true}, &ctx)) return 1;
     CHECK(wick_profile_start(ctx, &(wick_profile_options){.timeline = argc > 1 ? argv[1] : NULL}, &profile));
     CHECK(wick_model_new(ctx, &model));
     CHECK(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.001}, &adam));

@@ -57,7 +57,7 @@ int main(void) {
     wick_pruner *p = NULL;
     int whole = 0, pruned = 0, trained = 0;
     double before = 0, after = 0;
-    if (wick_context_new(&ctx, &(wick_context_options){.seed = 1})) return 1;
+    if (wick_context_new(&(wick_context_options){.seed = 1}, &ctx)) return 1;
     for (int i = 0; i < POINTS; i++) { /* along two turns of a spiral, at distances from 0 to 1.5 */
         const double turn = 0.61803398875 * 6.283185307 * i, r = 1.5 * sqrt((i + 0.5) / POINTS);
         points[i][0] = (float)(r * cos(turn)), points[i][1] = (float)(r * sin(turn));

@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
     static int64_t y[BATCH], batches[2];
     wick_spec specs[] = {{"x", WICK_F32, 4, {BATCH, 3, SIDE, SIDE}}, {"y", WICK_I64, 1, {BATCH}}};
     STOP_IF(epochs < 1 || (argc > 3 && images < BATCH), "EPOCHS is at least 1, IMAGES at least 100");
-    STOP_IF(wick_context_new(&ctx, &(wick_context_options){.seed = 1}) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(&(wick_context_options){.seed = 1}, &ctx) != WICK_OK, "could not start");
     CHECK(wick_model_new(ctx, &model));
     for (int i = 0; i < 2; i++) {
         CHECK(wick_dataset_open(ctx, name, splits[i], &data[i]));

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
     wick_workspace *ws = NULL;
     wick_spec in[MOST], out[MOST];
     void *x[MOST] = {0}, *y[MOST] = {0};
-    bool good = argc == 2 && !wick_context_new(&ctx, NULL) && !wick_onnx_open(ctx, argv[1], NULL, &model);
+    bool good = argc == 2 && !wick_context_new(NULL, &ctx) && !wick_onnx_open(ctx, argv[1], NULL, &model);
     const int n_in = good ? wick_onnx_inputs(model) : 0, n_out = good ? wick_onnx_outputs(model) : 0;
     good = good && n_in <= MOST && n_out <= MOST;
     for (int i = 0; good && i < n_in; i++)

@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 2;
     total = argc > 2 ? atol(argv[2]) : 1000;
     wick_context *ctx = NULL;
-    if (n < 1 || n > MOST_THREADS || wick_context_new(&ctx, &(wick_context_options){.threads = 1}))
+    if (n < 1 || n > MOST_THREADS || wick_context_new(&(wick_context_options){.threads = 1}, &ctx))
         return fprintf(stderr, "serve_dynamic [THREADS [REQUESTS]]\n"), 1;
     q = random_weights(ctx, WIDTH, WIDTH, 1), w = random_weights(ctx, CLASSES, WIDTH, 2);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
 
     /* Requests are what runs side by side, so each is computed by one thread. */
     bool good =
-        !wick_context_new(&ctx, &(wick_context_options){.threads = 1}) && !wick_onnx_open(ctx, argv[1], NULL, &model);
+        !wick_context_new(&(wick_context_options){.threads = 1}, &ctx) && !wick_onnx_open(ctx, argv[1], NULL, &model);
     n_in = good ? wick_onnx_inputs(model) : 0, n_out = good ? wick_onnx_outputs(model) : 0;
     good = good && n_in <= PORTS && n_out <= PORTS && (seconds = calloc((size_t)total, sizeof *seconds));
     for (int i = 0; good && i < n_in; i++) in[i] = wick_onnx_input_spec(model, i);

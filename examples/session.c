@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
     wick_session *s = NULL;
     void *data[16] = {0};
     if (argc != 2) return fprintf(stderr, "usage: session NET.onnx\n"), 2;
-    if (wick_context_new(&ctx, NULL)) return 1;
+    if (wick_context_new(NULL, &ctx)) return 1;
     int failed = wick_session_open(ctx, argv[1], NULL, &s) != WICK_OK;
     if (failed) fprintf(stderr, "session: %s\n", wick_context_error(ctx));
     for (int i = 0; !failed && i < wick_session_inputs(s) && i < 16; i++) {

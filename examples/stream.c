@@ -69,7 +69,7 @@ int main(void) {
     wick_plan *plan;
     wick_workspace *work;
     wick_batch batch;
-    STOP_IF(wick_context_new(&ctx, NULL) != WICK_OK, "could not start");
+    STOP_IF(wick_context_new(NULL, &ctx) != WICK_OK, "could not start");
     const wick_stream_source source = {.n_fields = 2,
                                        .fields = {{"readings", WICK_F32, 1, {READINGS}}, {"kind", WICK_I64, 0, {0}}},
                                        .classes = 3,

@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
     wick_optimizer *adam = NULL;
     wick_plan *plan = NULL;
     wick_c_info info = {0};
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.seed = 1});
+    wick_status status = wick_context_new(&(wick_context_options){.seed = 1}, &ctx);
     if (status) return fprintf(stderr, "could not start: %s\n", wick_status_name(status)), 1;
     status = wick_model_new(ctx, &model);
     if (!status) status = wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.05}, &adam);

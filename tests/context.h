@@ -6,7 +6,7 @@
 
 static inline wick_context *test_context(const wick_context_options *options) {
     wick_context *ctx = NULL;
-    return wick_context_new(&ctx, options) == WICK_OK ? ctx : NULL;
+    return wick_context_new(options, &ctx) == WICK_OK ? ctx : NULL;
 }
 #define new_context(...) test_context(&(wick_context_options){__VA_ARGS__})
 

@@ -156,7 +156,7 @@ static bool compiled(const work *w, const wick_tuning *t, int threads, wick_cont
     wick_spec spec[2];
     recorded r = {.w = *w};
     const int n_in = specs_of(w, spec);
-    if (wick_context_new(ctx, &(wick_context_options){.threads = threads, .tuning = t}) != WICK_OK) return false;
+    if (wick_context_new(&(wick_context_options){.threads = threads, .tuning = t}, ctx) != WICK_OK) return false;
     if (w->kind == PRODUCT) r.a = weights(*ctx, 2, (int64_t[]){w->k, w->n});
     if (w->kind == CONV || w->kind == DEPTHWISE)
         r.a = weights(*ctx, 4, (int64_t[]){w->n, w->kind == CONV ? w->n : 1, w->k, w->k});

@@ -342,7 +342,7 @@ static int write_file(const bench_results *all, const char *path, void (*print)(
     if (out) print(out, all);
     const bool whole = out && !ferror(out);
     if (!out || fclose(out) != 0 || !whole ||
-        wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK) {
+        wick_context_new(&(wick_context_options){.threads = 1}, &ctx) != WICK_OK) {
         free(text);
         return log_fail(CLI_FAILED, "%s: out of memory", path);
     }

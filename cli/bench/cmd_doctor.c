@@ -391,7 +391,7 @@ int cmd_doctor(cli_options *o) {
     wick_context *ctx;
     if (*o->root && !path_is_folder(o->root)) return log_fail(CLI_BAD_FILE, "--root: %s is no folder", o->root);
     look_around(&p); /* before there are threads */
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     p.threads = wick_context_threads(ctx);
     wick_context_free(&ctx);

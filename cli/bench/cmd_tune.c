@@ -159,7 +159,7 @@ static bool race(const work *w, const wick_tuning *base, const wick_tuning_field
         wick_tuning t = *base;
         work copy = *w;
         *field->of(&t) = values[v];
-        wick_status status = wick_context_new(&r[v].ctx, &(wick_context_options){.threads = threads, .tuning = &t});
+        wick_status status = wick_context_new(&(wick_context_options){.threads = threads, .tuning = &t}, &r[v].ctx);
         if (status == WICK_OK) status = wick_compile(r[v].ctx, record, &copy, n_in, spec, 1, NULL, &r[v].plan);
         if (status == WICK_OK) status = wick_workspace_new(r[v].plan, &r[v].workspace);
         r[v].runs = 1;
@@ -340,7 +340,7 @@ int cmd_tune(cli_options *o) {
         return log_fail(CLI_FAILED, "%s", why);
     if (!had) unlink(path); /* defaults are no measurements, should this be interrupted */
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.threads = (int)o->threads}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int threads = wick_context_threads(ctx);
     wick_context_free(&ctx);

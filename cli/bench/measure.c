@@ -33,7 +33,7 @@ static double fastest(wick_function fn, const wick_spec *spec, int threads, wick
     int64_t count = 1;
     for (int i = 0; i < spec->rank; i++) count *= spec->dims[i];
     float *x = step_buffer(count, sizeof *x), *y = step_buffer(count, sizeof *y);
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = threads});
+    wick_status status = wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = threads}, &ctx);
     if (status == WICK_OK) status = x && y ? wick_compile(ctx, fn, NULL, 1, spec, 1, NULL, &plan) : WICK_ERR_NOMEM;
     if (status == WICK_OK) status = wick_workspace_new(plan, &workspace);
     if (status == WICK_OK) *info = wick_plan_get_info(plan);

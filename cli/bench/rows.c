@@ -13,7 +13,7 @@
 static wick_status new_context(wick_context *ctx) {
     wick_context *another;
     const wick_status status =
-        wick_context_new(&another, &(wick_context_options){.tuning = tuned(), .threads = wick_context_threads(ctx)});
+        wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = wick_context_threads(ctx)}, &another);
     wick_context_free(&another);
     return status;
 }
@@ -22,7 +22,7 @@ static wick_status first_result(wick_context *ctx) {
     wick_context *another;
     double value;
     wick_status status =
-        wick_context_new(&another, &(wick_context_options){.tuning = tuned(), .threads = wick_context_threads(ctx)});
+        wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = wick_context_threads(ctx)}, &another);
     if (status == WICK_OK)
         status = wick_item(wick_add(wick_scalar(another, WICK_F32, 1), wick_scalar(another, WICK_F32, 2)), &value);
     wick_context_free(&another);
@@ -542,7 +542,7 @@ static wick_status make_plan(subject *s) {
 bool subject_open(subject *s, const bench_row *row, int size, int threads) {
     *s = (subject){.row = row};
     wick_status status =
-        wick_context_new(&s->ctx, &(wick_context_options){.tuning = tuned(), .threads = threads, .seed = 1});
+        wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = threads, .seed = 1}, &s->ctx);
     if (status == WICK_OK && !(s->scope = wick_scope_open(s->ctx))) status = WICK_ERR_NOMEM;
     if (status == WICK_OK && !row->call) status = make_inputs(s, size);
     memory_begin(&s->mark);

@@ -129,8 +129,8 @@ int tune_batch(cli_options *o) {
     if (strcmp(o->model, "batch") != 0 || o->n_files > 1)
         return log_fail(CLI_USAGE, "wick tune takes nothing, or batch and a MODEL, not '%s'",
                         o->n_files > 1 ? o->files[1] : o->model);
-    if (wick_context_new(&t.ctx, &(wick_context_options){
-                                     .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_WAIT}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_WAIT},
+                         &t.ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     wick_batch_sizes sizes;
     const wick_batch_search search = {.most = o->most,

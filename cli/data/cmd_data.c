@@ -406,7 +406,7 @@ int cmd_data(cli_options *o) {
     if (d.to && path_same(d.path, d.to))
         return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
     wick_status status =
-        wick_context_new(&d.ctx, &(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}});
+        wick_context_new(&(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}}, &d.ctx);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     if (actions[i].to) interrupt_watch();
     if (actions[i].bit == BOXES) {

@@ -77,7 +77,7 @@ int cmd_launch(cli_options *o) {
     launch l = {.o = o, .signals = -1};
     char **command = calloc((size_t)o->n_files + 2, sizeof *command);
     int code = command ? read_ranks(&l, o->ranks) : log_fail(CLI_FAILED, "out of memory");
-    if (code == CLI_OK && wick_context_new(&l.ctx, &(wick_context_options){.threads = 1}) != WICK_OK)
+    if (code == CLI_OK && wick_context_new(&(wick_context_options){.threads = 1}, &l.ctx) != WICK_OK)
         code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) code = watch_signals(&l);
     if (code == CLI_OK) {

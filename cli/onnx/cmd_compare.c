@@ -229,7 +229,7 @@ int cmd_compare(cli_options *o) {
         return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
     int code = compare_options(o, &options);
     if (code != CLI_OK) return code;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     if (o->layers)
         code = compare_layers(ctx, o, &options, &status, &c);

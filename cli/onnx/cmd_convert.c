@@ -76,9 +76,10 @@ int cmd_convert(cli_options *o) {
     if (path_same(o->model, to))
         return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", to);
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(),
-                                                    .threads = (int)o->threads,
-                                                    .max_memory = (size_t)o->max_memory << 20}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.tuning = tuned(),
+                                                 .threads = (int)o->threads,
+                                                 .max_memory = (size_t)o->max_memory << 20},
+                         &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int code = c->fn(ctx, o);
     if (code == CLI_OK && o->json) {

@@ -18,7 +18,7 @@ int cmd_inspect(cli_options *o) {
     budget_watch(o);
     wick_context *ctx;
     const wick_status status = wick_context_new(
-        &ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .max_memory = budget_memory(o)});
+        &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .max_memory = budget_memory(o)}, &ctx);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     const int code = graph ? inspect_onnx(o, ctx) : inspect_tensors(o, ctx, kind);
     wick_context_free(&ctx);

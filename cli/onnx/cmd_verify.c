@@ -99,7 +99,7 @@ int cmd_verify(cli_options *o) {
                          kind->name);
     verified v = {.o = o, .path = o->model, .limits = budget_limits(o)};
     wick_status status = wick_context_new(
-        &v.ctx, &(wick_context_options){.tuning = tuned(), .threads = 1, .max_memory = budget_memory(o)});
+        &(wick_context_options){.tuning = tuned(), .threads = 1, .max_memory = budget_memory(o)}, &v.ctx);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     int code = CLI_OK;
     status = readers[k].read(&v);

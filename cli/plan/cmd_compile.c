@@ -148,7 +148,7 @@ int cmd_compile(cli_options *o) {
     if (o->train && !groups_read(&groups, o->group, o->freeze, 1, error, sizeof error))
         return log_fail(CLI_USAGE, "%s", error);
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.threads = (int)o->threads}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     planned p = {0};
     int code = planned_open(&p, o, ctx);

@@ -121,7 +121,7 @@ static int show(const planned *p) {
 
 int cmd_graph(cli_options *o) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     planned p = {.keeps_graphs = true};
     int code = planned_open(&p, o, ctx);

@@ -466,9 +466,10 @@ static int draw(const view *v) {
 
 static int look(cli_options *o, bool explain) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(),
-                                                       .threads = (int)o->threads,
-                                                       .jit = explain ? WICK_JIT_WAIT : WICK_JIT_OFF}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.tuning = tuned(),
+                                                 .threads = (int)o->threads,
+                                                 .jit = explain ? WICK_JIT_WAIT : WICK_JIT_OFF},
+                         &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     cli_options leaf = *o;
     view v = {.o = &leaf, .p = {.keeps_remarks = explain}};

@@ -230,7 +230,7 @@ int cmd_report(cli_options *o) {
         return log_fail(CLI_BAD_FILE, "%s is no folder of a run: give the one that has its best.safetensors", o->model);
     char *path = o->out[0] ? strdup(o->out) : path_join(o->model, "report.html");
     if (!path ||
-        wick_context_new(&r.ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) {
+        wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}, &r.ctx) != WICK_OK) {
         free(path);
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     }

@@ -185,7 +185,7 @@ static int write_page(const cli_options *o, const compared *runs, int n) {
     size_t size = 0;
     wick_context *ctx = NULL;
     FILE *out = open_memstream(&text, &size);
-    bool ok = out && wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK;
+    bool ok = out && wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK;
     if (ok) {
         html_begin(out, "Runs beside each other");
         fputs("<h1>Runs beside each other</h1>\n", out);

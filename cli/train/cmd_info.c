@@ -162,7 +162,7 @@ int cmd_info(cli_options *o) {
     if ((*o->input || options_given(o, "classes")) && !*o->arch && !*o->net)
         return log_fail(CLI_USAGE, "--input and --classes are of a network; give --arch or --net");
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     const bool network = *o->arch || *o->net;
     int code = network ? show_network(o, ctx) : o->model ? show_checkpoint(o, ctx) : show_build(o, ctx);

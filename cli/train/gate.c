@@ -360,7 +360,7 @@ int gate_open(gate *g, const char *command, const char *what) {
         return log_fail(CLI_USAGE, "--out %s: the name of what is written ends in .onnx", o->out);
     if (path_same(o->out, o->model)) return log_fail(CLI_USAGE, "--out %s is the model itself", o->out);
     const wick_context_options context = {.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON};
-    if (!g->guest && wick_context_new(&g->ctx, &context) != WICK_OK)
+    if (!g->guest && wick_context_new(&context, &g->ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = open_model(g, command, what);
     if (code == CLI_OK) code = source_read_options(o, &form);

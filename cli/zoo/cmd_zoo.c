@@ -157,9 +157,10 @@ int cmd_zoo(cli_options *o) {
     if (code != CLI_OK) return code;
     /* bench measures one free core */
     const bool one = actions[i].bit == FIRST;
-    if (wick_context_new(&z.ctx, &(wick_context_options){.tuning = tuned(),
-                                                         .threads = one ? 1 : (int)o->threads,
-                                                         .jit = one ? WICK_JIT_OFF : WICK_JIT_ON}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.tuning = tuned(),
+                                                 .threads = one ? 1 : (int)o->threads,
+                                                 .jit = one ? WICK_JIT_OFF : WICK_JIT_ON},
+                         &z.ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     code = actions[i].run(&z);
     wick_context_free(&z.ctx);

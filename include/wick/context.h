@@ -118,7 +118,7 @@ typedef struct wick_context_options {
 } wick_context_options;
 
 /* options may be NULL. On failure *out is NULL. */
-WICK_API WICK_MUST_CHECK wick_status wick_context_new(wick_context **out, const wick_context_options *options);
+WICK_API WICK_MUST_CHECK wick_status wick_context_new(const wick_context_options *options, wick_context **out);
 /* Frees the context and every tensor that is still open in it; plans must be freed before. Null-safe, nulls. */
 WICK_API void wick_context_free(wick_context **context);
 

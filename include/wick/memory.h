@@ -98,7 +98,7 @@ WICK_API bool wick_memory_snapshot_change(const wick_memory_snapshot *now, const
  * other, nothing is left to malloc, and there are figures. Not the default: malloc is as fast, and gives to all.
  *
  *   const wick_memory_pool_options pool = {.max = (size_t)4 << 30};
- *   wick_context_new(&ctx, &(wick_context_options){.memory_pool = &pool});
+ *   wick_context_new(&(wick_context_options){.memory_pool = &pool}, &ctx);
  *
  * Addresses for all of `max` are reserved at once, which takes no memory; pages come when they are first written. */
 typedef struct wick_memory_pool_options {

@@ -43,7 +43,7 @@ wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg) {
                                                               : "takes longer than its deadline");
 }
 
-wick_status wick_context_new(wick_context **out, const wick_context_options *options) {
+wick_status wick_context_new(const wick_context_options *options, wick_context **out) {
     if (!out) return WICK_ERR_INVALID;
     static const wick_context_options defaults;
     if (!options) options = &defaults;

@@ -818,7 +818,7 @@ static double given[MOST], want[MOST], got[MOST];
 
 static void check_net(const char *folder, const net *n, const wick_c_options *options, const char *flags) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     wick_plan *plan = planned(ctx, n, given, want);
     wick_c_info info;
     if (plan)
@@ -969,7 +969,7 @@ TEST(no_call_of_a_kernel_is_dropped) {
     static char printed[200000];
     wick_context *ctx = NULL;
     REQUIRE(compiled_folder(folder, sizeof folder));
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     wick_plan *plan = planned(ctx, &(net){"plain", 2, {7, 9}, elementwise, WICK_F32}, given, want);
     REQUIRE(plan && wick_plan_write_c(plan, folder, &(wick_c_options){.name = "plain"}, NULL) == WICK_OK);
     snprintf(path, sizeof path, "%s/plain.c", folder);
@@ -1013,7 +1013,7 @@ TEST(what_is_known_is_computed_when_the_code_is_written) {
     wick_c_info info = {0};
     wick_context *ctx = NULL;
     REQUIRE(compiled_folder(folder, sizeof folder));
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     wick_plan *plan = planned(ctx, &(net){"joined_weights", 2, {2, 7}, joined_weights, WICK_F32}, given, want);
     REQUIRE(plan);
     CHECK(wick_plan_write_c(plan, folder, NULL, &info) == WICK_OK);
@@ -1030,7 +1030,7 @@ static wick_c_info bytes_of_net(const char *folder, const net *n, wick_precision
     wick_c_info info = {0};
     wick_context *ctx = NULL;
     precision = of;
-    CHECK(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    CHECK(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     wick_plan *plan = planned(ctx, n, given, want);
     CHECK(plan && wick_plan_write_c(plan, folder, NULL, &info) == WICK_OK);
     wick_plan_free(&plan);
@@ -1093,7 +1093,7 @@ TEST(an_index_or_a_length_out_of_range_is_returned) {
     wick_plan *plan = NULL;
     wick_workspace *space = NULL;
     REQUIRE(compiled_folder(folder, sizeof folder));
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     CHECK_OK(ctx, wick_compile(ctx, record_faults, NULL, 3, specs, 2, NULL, &plan));
     REQUIRE(plan && wick_workspace_new(plan, &space) == WICK_OK);
     CHECK_OK(ctx, wick_plan_write_c(plan, folder, &(wick_c_options){.name = "faults"}, NULL));
@@ -1132,7 +1132,7 @@ TEST(what_has_no_printer_is_refused_and_nothing_is_written) {
     REQUIRE(compiled_folder(folder, sizeof folder));
     snprintf(path, sizeof path, "%s/new", folder);
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     wick_plan *plan = planned(ctx, &(net){"medians", 2, {3, 4}, medians, WICK_F32}, given, want);
     REQUIRE(plan);
     CHECK_INT(wick_plan_write_c(plan, path, NULL, NULL), WICK_ERR_UNSUPPORTED);

@@ -113,7 +113,7 @@ static void check_drawing(const char *folder, const drawing *d, const char *isa,
                           int n_flags) {
     wick_context *ctx = NULL;
     wick_plan *plan = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 11}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .seed = 11}, &ctx) == WICK_OK);
     CHECK_OK(ctx, wick_compile(ctx, d->record, NULL, 1, &d->in, d->outs, NULL, &plan));
     REQUIRE(plan);
     CHECK_OK(ctx, wick_plan_write_c(plan, folder, &(wick_c_options){.name = d->name, .isa = isa}, NULL));
@@ -201,7 +201,7 @@ TEST(weights_that_are_none_are_returned) {
     wick_workspace *space = NULL;
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     REQUIRE(compiled_folder(folder, sizeof folder));
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     CHECK_OK(ctx, wick_compile(ctx, weighed, NULL, 1, &in, 2, NULL, &plan));
     REQUIRE(plan && wick_workspace_new(plan, &space) == WICK_OK);
     CHECK_OK(ctx, wick_plan_write_c(plan, folder, &(wick_c_options){.name = "weighed"}, NULL));

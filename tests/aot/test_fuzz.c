@@ -127,7 +127,7 @@ TEST(random_graphs_keep_their_results_as_c) {
     long steps = 0;
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     REQUIRE(compiled_folder(t.folder, sizeof t.folder));
-    REQUIRE(wick_context_new(&t.ctx, &(wick_context_options){.threads = 1, .seed = 5}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .seed = 5}, &t.ctx) == WICK_OK);
     for (long g = 0, tried = 0; g < graphs && tried < 20 * graphs; tried++) {
         design d = {.seed = one ? strtoull(one, NULL, 0) : wick_hash(&tried, sizeof tried, 17)};
         d.gradient = d.seed % 3 == 0;

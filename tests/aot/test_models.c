@@ -30,7 +30,7 @@ static void check_model(const char *folder, const char *name, const char *path, 
     wick_workspace *space = NULL;
     wick_c_info info = {0};
     const wick_compile_options options = {.precision = precision};
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     CHECK_OK(ctx, wick_onnx_open(ctx, path, NULL, &onnx));
     wick_spec in[2];
     const int n_in = onnx ? WICK_MIN(wick_onnx_inputs(onnx), 2) : 0;

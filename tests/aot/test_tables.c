@@ -32,7 +32,7 @@ static void check_subject(const subject *s, wick_tier tier, const wick_c_options
     if (!wick_tier_force(tier)) return; /* not on this CPU */
     options.name = s->name;
     REQUIRE(compiled_folder(folder, sizeof folder));
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     CHECK_OK(ctx, wick_compile(ctx, s->record, s->user, s->n_in, s->in, 1, NULL, &plan));
     REQUIRE(plan && wick_workspace_new(plan, &space) == WICK_OK);
     const wick_spec out = wick_plan_output(plan, 0);

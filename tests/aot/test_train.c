@@ -390,7 +390,7 @@ static void check_net(const char *folder, const net *n, int lanes, const char *i
     training t = {.n = n};
     wick_plan *plan = NULL, *run_plan = NULL;
     wick_workspace *space = NULL, *run_space = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 7}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .seed = 7}, &ctx) == WICK_OK);
     const wick_compile_options options = {.precision = n->precision};
     if (n->body) CHECK_OK(ctx, wick_model_new(ctx, &t.model));
     else CHECK_OK(ctx, open_imported(&t, ctx));

@@ -64,7 +64,7 @@ static size_t evaluate(wick_jit_mode mode, const char *text, wick_dtype dtype, v
     wick_plan *plan = NULL;
     wick_workspace *ws = NULL;
     note[0] = 0;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1, .jit = mode, .jit_folder = folder})) return 0;
+    if (wick_context_new(&(wick_context_options){.threads = 1, .jit = mode, .jit_folder = folder}, &ctx)) return 0;
     wick_status status = wick_kernel_from_expr(ctx, text, &k);
     wick_spec specs[3];
     const void *in[3];
@@ -161,9 +161,10 @@ TEST(every_cast_keeps_its_bits) {
                                        WICK_I64, WICK_U8,  WICK_U64, WICK_BOOL};
     enum { TYPES = sizeof types / sizeof *types };
     for (int m = 0; m < 2; m++)
-        REQUIRE(wick_context_new(&ctx[m], &(wick_context_options){.threads = 1,
-                                                                  .jit = m ? WICK_JIT_WAIT : WICK_JIT_OFF,
-                                                                  .jit_folder = folder}) == WICK_OK);
+        REQUIRE(
+            wick_context_new(
+                &(wick_context_options){.threads = 1, .jit = m ? WICK_JIT_WAIT : WICK_JIT_OFF, .jit_folder = folder},
+                &ctx[m]) == WICK_OK);
     for (int a = 0; a < TYPES; a++) {
         static double out[2][TYPES][N];
         for (int m = 0; m < 2; m++) {
@@ -209,9 +210,10 @@ TEST(networks_keep_their_bits_on_any_number_of_threads) {
         wick_context *ctx;
         wick_plan *plan;
         wick_workspace *ws;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads ? threads : 1,
-                                                               .jit = threads ? WICK_JIT_WAIT : WICK_JIT_OFF,
-                                                               .jit_folder = folder}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = threads ? threads : 1,
+                                                         .jit = threads ? WICK_JIT_WAIT : WICK_JIT_OFF,
+                                                         .jit_folder = folder},
+                                 &ctx) == WICK_OK);
         note[0] = 0;
         REQUIRE(wick_compile(ctx, network, NULL, 2, specs, 7, &(wick_compile_options){.on_remark = on_remark}, &plan) ==
                 WICK_OK);
@@ -410,7 +412,7 @@ TEST(what_ends_early_is_compiled_for_the_next_and_used_by_later_plans) {
     }
     wick_context *ctx;
     wick_kernel *k;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .jit = WICK_JIT_ON, .jit_folder = folder}) ==
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .jit = WICK_JIT_ON, .jit_folder = folder}, &ctx) ==
             WICK_OK);
     REQUIRE(wick_kernel_from_expr(ctx, CHAIN, &k) == WICK_OK);
     const wick_spec specs[3] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}},
@@ -464,7 +466,7 @@ static void *one_context(void *own_note) {
     wick_context *ctx = NULL;
     wick_kernel *k = NULL;
     wick_plan *plan = NULL;
-    if (!wick_context_new(&ctx, &(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}) &&
+    if (!wick_context_new(&(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}, &ctx) &&
         !wick_kernel_from_expr(ctx, CHAIN, &k))
         (void)!wick_kernel_compile(k, 3, specs, &(wick_compile_options){.on_remark = on_own_remark, .user = own_note},
                                    &plan);

@@ -202,13 +202,13 @@ static void check_tier(wick_tier tier, int designs) {
     if (!wick_tier_force(tier)) SKIP("the CPU has no such tier");
     REQUIRE(compiled_folder(folder, sizeof folder));
     wick_context *ctx[3];
-    CHECK_INT(wick_context_new(&ctx[0], &(wick_context_options){.threads = 1}), WICK_OK);
+    CHECK_INT(wick_context_new(&(wick_context_options){.threads = 1}, &ctx[0]), WICK_OK);
     CHECK_INT(
-        wick_context_new(&ctx[1], &(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}),
+        wick_context_new(&(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}, &ctx[1]),
         WICK_OK);
     CHECK_INT(wick_context_new(
-                  &ctx[2],
-                  &(wick_context_options){.threads = 3, .jit = WICK_JIT_WAIT, .jit_folder = folder, .tuning = &little}),
+                  &(wick_context_options){.threads = 3, .jit = WICK_JIT_WAIT, .jit_folder = folder, .tuning = &little},
+                  &ctx[2]),
               WICK_OK);
     REQUIRE(ctx[0] && ctx[1] && ctx[2]);
     loops = refused = differ = apart = others = 0;
@@ -241,11 +241,11 @@ TEST(random_reductions_keep_their_bits_on_the_plain_tier) { check_tier(WICK_TIER
 static void check_now(const char *folder, const char *expected) {
     wick_context *ctx[3];
     design d = {.seed = 3, .rank = 2, .dims = {20, 150, 1}};
-    CHECK_INT(wick_context_new(&ctx[0], &(wick_context_options){.threads = 1}), WICK_OK);
+    CHECK_INT(wick_context_new(&(wick_context_options){.threads = 1}, &ctx[0]), WICK_OK);
     for (int i = 1; i < 3; i++)
         CHECK_INT(
-            wick_context_new(&ctx[i],
-                             &(wick_context_options){.threads = 2 * i - 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}),
+            wick_context_new(&(wick_context_options){.threads = 2 * i - 1, .jit = WICK_JIT_WAIT, .jit_folder = folder},
+                             &ctx[i]),
             WICK_OK);
     last[0] = 0;
     check_design(ctx, &d);

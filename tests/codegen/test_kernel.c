@@ -4,11 +4,11 @@
 #include "test.h"
 #include "wick/wick.h"
 
-#define SETUP           \
-    wick_context *ctx;  \
-    wick_kernel *k = NULL; \
-    (void)k;            \
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK)
+#define SETUP                                                                                                          \
+    wick_context *ctx;                                                                                                 \
+    wick_kernel *k = NULL;                                                                                             \
+    (void)k;                                                                                                           \
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK)
 
 /* The value at x, y, z as f64, or NaN and a failed check. */
 static double at(wick_context *ctx, const char *text, double x, double y, double z) {

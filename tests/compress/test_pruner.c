@@ -12,7 +12,7 @@ static wick_context *ctx;
 static wick_model *model;
 
 static bool set_up(void) {
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 3}) == WICK_OK &&
+    return wick_context_new(&(wick_context_options){.threads = 1, .seed = 3}, &ctx) == WICK_OK &&
            wick_model_new(ctx, &model) == WICK_OK;
 }
 static void tear_down(void) {
@@ -620,7 +620,7 @@ static wick_status use_all(void) {
 TEST(running_out_of_memory_is_an_error_wherever_it_happens) {
     counting c = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&c);
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK &&
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK &&
             wick_model_new(ctx, &model) == WICK_OK);
     wick_pruner *p = small_pruner(); /* makes the states */
     wick_pruner_free(&p);

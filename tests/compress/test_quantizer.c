@@ -29,7 +29,7 @@ static wick_status network(wick_context *c, wick_tensor *const *in, wick_tensor 
 }
 
 static bool set_up(int threads) {
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 7}) != WICK_OK ||
+    if (wick_context_new(&(wick_context_options){.threads = threads, .seed = 7}, &ctx) != WICK_OK ||
         wick_model_new(ctx, &model) != WICK_OK)
         return false;
     wick_scope *scope = wick_scope_open(ctx);
@@ -451,7 +451,7 @@ static wick_status linear(wick_context *c, wick_tensor *const *in, wick_tensor *
 /* Weights of 4 bits alone: results are those of the weights that the blocks stand for, whatever K is. */
 TEST(weights_of_4_bits_in_blocks) {
     for (int64_t k = 7; k < 200; k += 64) {
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.seed = 3}) == WICK_OK &&
+        REQUIRE(wick_context_new(&(wick_context_options){.seed = 3}, &ctx) == WICK_OK &&
                 wick_model_new(ctx, &model) == WICK_OK);
         const wick_spec spec = {.dtype = WICK_F32, .rank = 2, .dims = {3, k}};
         wick_quantizer *q = NULL;
@@ -497,7 +497,7 @@ static void draw_related(float *to, int64_t rows, int64_t k) {
 TEST(what_is_observed_makes_up_for_rounding) {
     enum { R = 64, K = 150 };
     static float want[R * 5], got[2][R * 5], seen[8][R * K];
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.seed = 3}) == WICK_OK &&
+    REQUIRE(wick_context_new(&(wick_context_options){.seed = 3}, &ctx) == WICK_OK &&
             wick_model_new(ctx, &model) == WICK_OK);
     const wick_spec spec = {.dtype = WICK_F32, .rank = 2, .dims = {R, K}};
     for (int b = 0; b < 8; b++) draw_related(seen[b], R, K);
@@ -559,7 +559,7 @@ static wick_quantizer *small(const float *weights, const float *bias, const floa
 /* By hand: input from -1 to 1.55, scale 0.01, zero 100; weights 0.5 and -1 are 64 and -127 of 1/127; a channel of zeros
  * has the other's scale; a bias of more than 2^30 units widens it. */
 TEST(scales_and_integers_are_what_they_should_be) {
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
     const float shown[4] = {-1, 1.55f, 0.5f, 0};
     wick_quantizer *q = small(w1, (float[]){0.25f, 3}, shown, 2);
     REQUIRE(q != NULL);
@@ -596,7 +596,7 @@ TEST(scales_and_integers_are_what_they_should_be) {
 }
 
 TEST(nan_and_infinity_are_refused) {
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
     wick_quantizer *q = small(w1, b1, NULL, 2);
     REQUIRE(q != NULL);
     CHECK(wick_quantizer_finish(q) == WICK_ERR_INVALID);
@@ -745,7 +745,7 @@ static wick_status use_all(void) {
 TEST(running_out_of_memory_is_an_error_wherever_it_happens) {
     counting c = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&c);
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK &&
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK &&
             wick_model_new(ctx, &model) == WICK_OK);
     wick_model_set_training(model, false);
     draw(2);

@@ -118,7 +118,7 @@ static bool run(wick_function fn, void *user, int n_out, float to[3][MOST_OUT], 
 }
 
 static bool set_up(const net *n, int threads) {
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 5}) != WICK_OK ||
+    if (wick_context_new(&(wick_context_options){.threads = threads, .seed = 5}, &ctx) != WICK_OK ||
         wick_model_new(ctx, &model) != WICK_OK)
         return false;
     wick_scope *scope = wick_scope_open(ctx);

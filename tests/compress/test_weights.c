@@ -7,7 +7,7 @@ static wick_context *ctx;
 static wick_model *model;
 
 static bool set_up(void) {
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 7}) == WICK_OK &&
+    return wick_context_new(&(wick_context_options){.threads = 2, .seed = 7}, &ctx) == WICK_OK &&
            wick_model_new(ctx, &model) == WICK_OK;
 }
 static void tear_down(void) {

@@ -63,7 +63,7 @@ static wick_dataset *new_set(wick_context *ctx, source *s, int64_t count) {
     wick_loader *loader = NULL;                                                                                        \
     wick_batch b = {0};                                                                                                \
     (void)b;                                                                                                           \
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK);                                 \
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 2}, &ctx) == WICK_OK);                                 \
     wick_dataset *set = new_set(ctx, &s, SAMPLES);                                                                     \
     REQUIRE(set != NULL)
 #define TEARDOWN                                                                                                       \

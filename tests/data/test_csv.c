@@ -12,7 +12,7 @@ static wick_context *ctx;
 static char path[64];
 static bool begin(const wick_allocator *allocator) {
     snprintf(path, sizeof path, "/tmp/wick-csv-%ld", (long)getpid());
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = allocator}) == WICK_OK;
+    return wick_context_new(&(wick_context_options){.threads = 1, .allocator = allocator}, &ctx) == WICK_OK;
 }
 static void end(void) {
     wick_context_free(&ctx);

@@ -184,7 +184,7 @@ TEST(running_out_of_memory_is_an_error) {
     const wick_spec fields[] = {{"x", WICK_U8, 0, {0}}, {"y", WICK_U8, 0, {0}}};
     wick_context *ctx;
     wick_dataset *d;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK);
     const int64_t live = memory.live;
     int failed = 0;
     for (int limit = 0; limit < 20; limit++) {

@@ -319,7 +319,7 @@ TEST(running_out_of_memory_is_an_error) {
     put("train/a/1.png", "rgb8.png");
     put("train/b/1.png", "grey8.png");
     put("test/c/1.png", "grey8.png");
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK);
     if (!have(ctx, "rgb8.png")) {
         folder_remove();
         wick_context_free(&ctx);

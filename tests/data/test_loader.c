@@ -593,7 +593,7 @@ TEST(running_out_of_memory_is_an_error) {
     wick_loader *loader;
     REQUIRE(folder_make());
     write_split("train", 9);
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK);
     const int64_t live = memory.live;
     int failed = 0;
     for (int limit = 0; limit < 100; limit++) {

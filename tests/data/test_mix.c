@@ -289,7 +289,7 @@ TEST(what_cannot_be_mixed_is_refused) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
     wick_context *counted;
-    REQUIRE(wick_context_new(&counted, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &counted) == WICK_OK);
     const int64_t live = memory.live;
     int failed = 0;
     for (int limit = 0; limit < 20; limit++) {

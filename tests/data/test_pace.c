@@ -21,7 +21,7 @@ TEST(waiting_is_told_from_computing) {
             .fields = {{"image", WICK_U8, 3, {1, HEIGHT, WIDTH}}, {"label", WICK_I64, 0, {0}}},
             .get = sleepy,
             .user = &s};
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK &&
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK &&
                 wick_dataset_new(ctx, &d, &set) == WICK_OK);
         REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 8, .workers = workers}, &loader) == WICK_OK);
         wick_loader_get_stats(loader, &stats);

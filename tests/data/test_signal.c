@@ -353,7 +353,7 @@ TEST(running_out_of_memory_is_an_error) {
     wick_context *ctx = NULL;
     wick_transform *t = NULL;
     const wick_spec spec = {"audio", WICK_F32, 1, {-1}};
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK);
     int failed = 0;
     for (; failed < 1000; failed++) {
         memory.fail_at = memory.calls + failed;

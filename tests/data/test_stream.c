@@ -460,7 +460,7 @@ TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
     counting c = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&c);
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK);
     const int64_t live = c.live;
     bool done = false;
     for (int64_t k = 0; k < 100 && !done; k++) {

@@ -400,7 +400,7 @@ TEST(a_batch_costs_no_allocation_and_all_memory_is_accounted_for) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK);
     for (int w = 0; w < WAYS; w++) {
         source s = {.bad_every = w == 4 || w == 5 ? 10 : 0};
         wick_dataset *set = new_set(ctx, &s, SAMPLES);

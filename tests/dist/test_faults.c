@@ -136,7 +136,7 @@ TEST(every_allocation_may_fail) {
         wick_group *g = NULL;
         wick_group_host *host = NULL;
         float v[100] = {0};
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &alloc}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &alloc}, &ctx) == WICK_OK);
         c.fail_at = c.calls + n;
         wick_status status = wick_group_host_new(ctx, 1, &host);
         if (status == WICK_OK) status = wick_group_open(ctx, &(wick_group_options){.host = host}, &g);

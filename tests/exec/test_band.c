@@ -35,8 +35,9 @@ static void results(use *u, int64_t bytes, int threads, const float *x, const fl
     wick_context *ctx;
     /* on any tier: what is cheap where vectors are wide is made again, so programs are the same */
     REQUIRE(!wick_context_new(
-        &ctx, &(wick_context_options){.threads = threads,
-                                      .tuning = &(wick_tuning){.stream_bytes = bytes, .cost_light_rate = 60000}}));
+        &(wick_context_options){.threads = threads,
+                                .tuning = &(wick_tuning){.stream_bytes = bytes, .cost_light_rate = 60000}},
+        &ctx));
     REQUIRE(!wick_model_new(ctx, &u->model));
     wick_model_set_training(u->model, true);
     wick_spec in[2] = {{.dtype = WICK_F32, .rank = u->rank}, {.dtype = WICK_F32, .rank = u->rank}};

@@ -7,7 +7,7 @@ enum { T = 5, B = 2, H = 3 };
 static wick_context *context_of(int threads, bool eager) {
     wick_context *ctx = NULL;
     setenv("WICK_VERIFY", "1", 1);
-    return wick_context_new(&ctx, &(wick_context_options){.threads = threads, .eager = eager, .seed = 3}) == WICK_OK
+    return wick_context_new(&(wick_context_options){.threads = threads, .eager = eager, .seed = 3}, &ctx) == WICK_OK
                ? ctx
                : NULL;
 }

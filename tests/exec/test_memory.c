@@ -193,7 +193,7 @@ static void fail_in_turn(bool once, int64_t stride) {
         wick_allocator alloc = {&g, gap_alloc, gap_release};
         wick_context *ctx = NULL;
         wick_status status =
-            wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 1, .allocator = &alloc});
+            wick_context_new(&(wick_context_options){.threads = 1, .seed = 1, .allocator = &alloc}, &ctx);
         bool good = status == WICK_OK;
         if (!good) {
             CHECK(ctx == NULL);

@@ -41,7 +41,7 @@ static void run(use *u, int threads, int n_in, const wick_spec *in, const void *
     wick_context *ctx;
     wick_plan *plan;
     wick_workspace *space;
-    REQUIRE(!wick_context_new(&ctx, &(wick_context_options){.threads = threads}));
+    REQUIRE(!wick_context_new(&(wick_context_options){.threads = threads}, &ctx));
     u->taken = 0;
     CHECK_MSG(
         !wick_compile(ctx, record, u, n_in, in, n_out, &(wick_compile_options){.on_remark = remark, .user = u}, &plan),
@@ -177,7 +177,7 @@ TEST(sums_of_rows_have_the_bits_of_the_reference) {
             wick_plan *plan;
             wick_workspace *space;
             float(*to)[ROWS] = sums[tier > 0];
-            REQUIRE(!wick_context_new(&ctx, &(wick_context_options){.threads = 2}));
+            REQUIRE(!wick_context_new(&(wick_context_options){.threads = 2}, &ctx));
             const wick_spec in[2] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, step}},
                                      {.dtype = WICK_F32, .rank = 1, .dims = {n}}};
             CHECK_MSG(!wick_compile(ctx, record_sums, &n, 2, in, 3, NULL, &plan), "%s", wick_context_error(ctx));

@@ -61,7 +61,7 @@ TEST(a_placement_that_is_none_is_refused) {
                                             {.numa = WICK_NUMA_BIND, .nodes = ""}};
     for (size_t i = 0; i < WICK_COUNTOF(places); i++) {
         wick_context *ctx = NULL;
-        CHECK_INT(wick_context_new(&ctx, &(wick_context_options){.placement = places[i]}), WICK_ERR_INVALID);
+        CHECK_INT(wick_context_new(&(wick_context_options){.placement = places[i]}, &ctx), WICK_ERR_INVALID);
         CHECK(ctx == NULL);
     }
 }
@@ -139,7 +139,7 @@ TEST(threads_are_as_many_as_the_list_or_all_but_one) {
     REQUIRE(ctx);
     CHECK_INT(wick_context_threads(ctx), WICK_MAX(wick_cpu_count() - 1, 1));
     wick_context_free(&ctx);
-    CHECK_INT(wick_context_new(&ctx, &(wick_context_options){.threads = -2}), WICK_ERR_INVALID);
+    CHECK_INT(wick_context_new(&(wick_context_options){.threads = -2}, &ctx), WICK_ERR_INVALID);
 }
 
 /* In a child whose system calls for placement are refused, as containers do: 0 if all went as it should. */

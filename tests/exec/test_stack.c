@@ -27,7 +27,7 @@ static void *train(void *unused) {
     wick_plan *plan;
     static float x[40];
     (void)unused;
-    NEED(wick_context_new(&ctx, &(wick_context_options){.threads = 2}));
+    NEED(wick_context_new(&(wick_context_options){.threads = 2}, &ctx));
     NEED(wick_model_new(ctx, &model));
     NEED(wick_optimizer_new(model, NULL, &optimizer));
     for (int i = 0; i < 3; i++) {

@@ -59,7 +59,7 @@ wick_context *fuzz_context(void) {
     enum { USES = 64 };
     if (context && ++uses % USES == 0) fuzz_context_drop();
     if (!context &&
-        wick_context_new(&context, &(wick_context_options){.threads = 1, .plan_cache_bytes = 4 << 20}) != WICK_OK)
+        wick_context_new(&(wick_context_options){.threads = 1, .plan_cache_bytes = 4 << 20}, &context) != WICK_OK)
         abort();
     wick_context_clear_error(context);
     return context;

@@ -121,7 +121,7 @@ static outcome train(bool images, int every, size_t budget, int threads, wick_pr
     trained t = {.every = every, .images = images};
     wick_plan *plan = NULL;
     wick_workspace *space = NULL;
-    if (wick_context_new(&t.ctx, &(wick_context_options){.threads = threads, .seed = 5}) != WICK_OK) return o;
+    if (wick_context_new(&(wick_context_options){.threads = threads, .seed = 5}, &t.ctx) != WICK_OK) return o;
     CHECK_OK(t.ctx, wick_model_new(t.ctx, &t.model));
     wick_model_set_training(t.model, true);
     CHECK_OK(t.ctx, wick_optimizer_new(t.model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 1e-3}, &t.optimizer));

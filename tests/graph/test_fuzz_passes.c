@@ -276,9 +276,9 @@ TEST(random_graphs_keep_their_results_through_passes) {
     wick_context *ctx[CONTEXTS] = {NULL};
     tally sums = {0};
     setenv("WICK_VERIFY", "1", 1);
-    CHECK_INT(wick_context_new(&ctx[PLAIN_CONTEXT], &(wick_context_options){.threads = 1, .seed = 5}), WICK_OK);
+    CHECK_INT(wick_context_new(&(wick_context_options){.threads = 1, .seed = 5}, &ctx[PLAIN_CONTEXT]), WICK_OK);
     CHECK_INT(
-        wick_context_new(&ctx[THREADED_CONTEXT], &(wick_context_options){.threads = 3, .seed = 5, .tuning = &shared}),
+        wick_context_new(&(wick_context_options){.threads = 3, .seed = 5, .tuning = &shared}, &ctx[THREADED_CONTEXT]),
         WICK_OK);
     REQUIRE(ctx[PLAIN_CONTEXT] && ctx[THREADED_CONTEXT]);
     check_graphs(ctx, false, ways, n_ways, TEST_SANITIZED ? 10 : 100, &sums);
@@ -304,10 +304,10 @@ TEST(random_graphs_keep_their_results_as_machine_code) {
     char folder[512];
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     REQUIRE(compiled_folder(folder, sizeof folder));
-    CHECK_INT(wick_context_new(&ctx[PLAIN_CONTEXT], &(wick_context_options){.threads = 1, .seed = 5}), WICK_OK);
+    CHECK_INT(wick_context_new(&(wick_context_options){.threads = 1, .seed = 5}, &ctx[PLAIN_CONTEXT]), WICK_OK);
     CHECK_INT(
-        wick_context_new(&ctx[COMPILING_CONTEXT],
-                         &(wick_context_options){.threads = 1, .seed = 5, .jit = WICK_JIT_WAIT, .jit_folder = folder}),
+        wick_context_new(&(wick_context_options){.threads = 1, .seed = 5, .jit = WICK_JIT_WAIT, .jit_folder = folder},
+                         &ctx[COMPILING_CONTEXT]),
         WICK_OK);
     REQUIRE(ctx[PLAIN_CONTEXT] && ctx[COMPILING_CONTEXT]);
     check_graphs(ctx, true, ways, 1, TEST_SANITIZED ? 2 : 12, &sums);

@@ -243,7 +243,7 @@ TEST(a_schedule_runs_the_gradient_of_a_weight_before_what_can_wait) {
     wick_context *ctx;
     trained t;
     wick_plan *plan;
-    CHECK_INT(wick_context_new(&ctx, &(wick_context_options){.threads = 1}), WICK_OK);
+    CHECK_INT(wick_context_new(&(wick_context_options){.threads = 1}, &ctx), WICK_OK);
     CHECK_INT(wick_model_new(ctx, &t.model), WICK_OK);
     CHECK_INT(wick_optimizer_new(t.model, &(wick_optim_options){.kind = WICK_ADAM}, &t.optimizer), WICK_OK);
     CHECK_INT(wick_compile(ctx, train_encoder, &t, 1, &(wick_spec){"x", WICK_F32, 3, {4, 128, 64}}, 1, NULL, &plan),

@@ -126,7 +126,7 @@ static void make_values(void) {
     static int64_t ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     static wick_image *image;
     static wick_audio *audio;
-    MAKE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}));
+    MAKE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx));
     scope = wick_scope_open(ctx);
     xs[0] = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3));
     for (int i = 1; i < 4; i++) xs[i] = xs[0];
@@ -531,7 +531,7 @@ TEST(a_pointer_that_is_null_is_an_error_or_nothing) {
 TEST(names_and_extents_of_states_are_needed) {
     wick_context *c;
     wick_model *m;
-    REQUIRE(wick_context_new(&c, NULL) == WICK_OK && wick_model_new(c, &m) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &c) == WICK_OK && wick_model_new(c, &m) == WICK_OK);
     CHECK(
         wick_tensor_error(wick_model_state(m, NULL, WICK_ROLE_PARAM, WICK_F32, 0, NULL, wick_init_constant(0)), NULL));
     CHECK(wick_tensor_error(wick_model_state(m, "x", WICK_ROLE_PARAM, WICK_F32, 1, NULL, wick_init_constant(0)), NULL));

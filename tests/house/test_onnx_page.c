@@ -60,7 +60,7 @@ static bool fails(const char *known, const char *name) {
 static void count_case(const char *path, const char *name, const char *known) {
     wick_context *ctx;
     wick_onnx *onnx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK) return;
+    if (wick_context_new(&(wick_context_options){.threads = 1}, &ctx) != WICK_OK) return;
     if (wick_onnx_open(ctx, path, NULL, &onnx) != WICK_OK) unread++;
     for (int i = 0; onnx && wick_onnx_op_at(onnx, i).name; i++) {
         const wick_onnx_op used = wick_onnx_op_at(onnx, i);

@@ -126,7 +126,7 @@ static char letter_of(const wick_plan *plan) {
 /* The optimizer refuses the option: the plan is NULL. False: it failed otherwise. */
 static bool training_open(training *t, const rule *r, const option *o) {
     *t = (training){.dtype = o->dtype};
-    if (wick_context_new(&t->ctx, &(wick_context_options){.threads = 1}) != WICK_OK ||
+    if (wick_context_new(&(wick_context_options){.threads = 1}, &t->ctx) != WICK_OK ||
         wick_model_new(t->ctx, &t->model) != WICK_OK)
         return false;
     const wick_optim_options all = with(r->options, &o->more);
@@ -410,7 +410,7 @@ static void add_graphs(void) {
     for (size_t g = 0; g < WICK_COUNTOF(graphs); g++) {
         wick_context *ctx;
         wick_plan *plan;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .tuning = &wide}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .tuning = &wide}, &ctx) == WICK_OK);
         REQUIRE(wick_model_new(ctx, &model) == WICK_OK);
         REQUIRE(wick_compile(ctx, record, (void *)(uintptr_t)&graphs[g], graphs[g].n_in, graphs[g].in, 1, NULL,
                              &plan) == WICK_OK);

@@ -16,7 +16,7 @@ static inline bool scratch_context(const wick_context_options *options) {
     static bool made;
     if (!made && !mkdtemp(folder)) return false;
     made = true;
-    return wick_context_new(&ctx, options) == WICK_OK;
+    return wick_context_new(options, &ctx) == WICK_OK;
 }
 
 /* The path of a name in the folder; the eight last ones stay. */

@@ -53,7 +53,7 @@ static wick_tensor *net_input(net *n) {
 static bool net_open(net *n, uint64_t seed, bool build) {
     *n = (net){0};
     wick_optim_options options = {.kind = WICK_ADAM, .lr = 0.01};
-    if (wick_context_new(&n->ctx, &(wick_context_options){.threads = 1, .seed = seed}) != WICK_OK) return false;
+    if (wick_context_new(&(wick_context_options){.threads = 1, .seed = seed}, &n->ctx) != WICK_OK) return false;
     if (wick_model_new(n->ctx, &n->model) != WICK_OK) return false;
     if (wick_optimizer_new(n->model, &options, &n->optimizer) != WICK_OK) return false;
     if (!build) return true;
@@ -236,7 +236,7 @@ TEST(every_dtype_and_odd_shape_comes_back) {
 TEST(a_file_is_replaced_as_a_whole_or_not_at_all) {
     REQUIRE(folder_make());
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     const char *path = in_folder("page.html");
     char text[16] = "";
     CHECK_INT(wick_file_write(ctx, path, "first", 5), WICK_OK);
@@ -599,7 +599,7 @@ TEST(no_changed_byte_of_written_weights_is_accepted) {
                                                                                        "s.safetensors.index.json"};
     REQUIRE(folder_make());
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     const float values[] = {1, 2, 3};
     const wick_named_tensor named = {"layer.weight", wick_from(ctx, WICK_F32, WICK_DIMS(3), values)};
     const wick_meta meta[] = {{"wick.format", "1"},
@@ -847,7 +847,7 @@ TEST(running_out_of_memory_is_an_error_and_loses_nothing) {
     REQUIRE(folder_make());
     net n = {0};
     wick_optim_options options = {.kind = WICK_ADAM};
-    REQUIRE(wick_context_new(&n.ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &n.ctx) == WICK_OK);
     REQUIRE(wick_model_new(n.ctx, &n.model) == WICK_OK &&
             wick_optimizer_new(n.model, &options, &n.optimizer) == WICK_OK);
     REQUIRE(net_train(&n, 1));

@@ -16,7 +16,7 @@ static bool set_up(void) {
         close(fd);
         made = true;
     }
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK;
+    return wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK;
 }
 
 static void put(const char *header, const void *data, size_t bytes, int version) {

@@ -125,9 +125,10 @@ TEST(buffers_of_the_program_are_used_in_place) {
     enum { N = 1 << 20 };
     REQUIRE(set_up());
     wick_context_free(&ctx);
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1,
-                                                           .allocator = &(wick_allocator){
-                                                               NULL, counted_alloc, counted_release}}) == WICK_OK);
+    REQUIRE(
+        wick_context_new(
+            &(wick_context_options){.threads = 1, .allocator = &(wick_allocator){NULL, counted_alloc, counted_release}},
+            &ctx) == WICK_OK);
     pb g = {0}, x = pb_value("x", N), y = pb_value("y", N), n = pb_node("Relu", "x", NULL, "y");
     pb_message(&g, 1, &n);
     pb_message(&g, 11, &x);

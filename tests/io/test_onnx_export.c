@@ -21,7 +21,7 @@ static bool set_up(void) {
         else if (!mkdtemp(temporary)) return false;
         else snprintf(folder, sizeof folder, "%s", temporary);
     }
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 3}) == WICK_OK &&
+    return wick_context_new(&(wick_context_options){.threads = 1, .seed = 3}, &ctx) == WICK_OK &&
            wick_model_new(ctx, &model) == WICK_OK;
 }
 static void tear_down(void) {

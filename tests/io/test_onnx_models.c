@@ -150,7 +150,7 @@ static void run_model(const char *name, bool plain) {
     wick_onnx_value all, in[PORTS], out[PORTS];
     snprintf(model, sizeof model, "%s/%.100s.onnx", FOLDER, name);
     snprintf(data, sizeof data, "%s/%.100s.pb", FOLDER, name);
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .eager = plain}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .eager = plain}, &ctx) == WICK_OK);
     wick_status status = wick_onnx_open(ctx, model, NULL, &onnx);
     if (status == WICK_OK)
         status = wick_onnx_read_value(onnx, &(wick_onnx_port){.kind = WICK_VALUE_SEQUENCE}, data, &all);

@@ -100,7 +100,7 @@ static bool open_run(run *r, const struct real *m, int set, const wick_context_o
     char path[PATH];
     *r = (run){0};
     snprintf(path, sizeof path, "%.900s/%s/model.onnx", folder(), m->name);
-    r->good = wick_context_new(&r->ctx, options) == WICK_OK && wick_onnx_open(r->ctx, path, NULL, &r->onnx) == WICK_OK;
+    r->good = wick_context_new(options, &r->ctx) == WICK_OK && wick_onnx_open(r->ctx, path, NULL, &r->onnx) == WICK_OK;
     if (!r->good) return false;
     r->scope = wick_scope_open(r->ctx);
     for (int i = wick_onnx_inputs(r->onnx) - 1; i >= 0 && r->good; i--) {

@@ -131,7 +131,7 @@ static verdict run_case(const char *model, const char *folder, bool plain, const
     wick_context *ctx;
     wick_onnx *onnx;
     int compared = 0;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1, .eager = plain}) != WICK_OK) return ERROR;
+    if (wick_context_new(&(wick_context_options){.threads = 1, .eager = plain}, &ctx) != WICK_OK) return ERROR;
     wick_status status = wick_onnx_open(ctx, model, NULL, &onnx);
     for (int set = 0; status == WICK_OK; set++) {
         char in[PATH], out[PATH];

@@ -37,7 +37,7 @@ static bool make_file(wick_context *c) {
     wick_model_free(&model);
     return good;
 }
-static bool set_up(void) { return wick_context_new(&ctx, NULL) == WICK_OK && make_file(ctx); }
+static bool set_up(void) { return wick_context_new(NULL, &ctx) == WICK_OK && make_file(ctx); }
 static void tear_down(void) {
     unlink(path);
     wick_context_free(&ctx);
@@ -151,7 +151,7 @@ static wick_status use_all(void) {
 TEST(running_out_of_memory_is_an_error_wherever_it_happens) {
     counting c = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&c);
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK &&
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK &&
             make_file(ctx));
     CHECK(use_all() == WICK_OK);
     const int64_t before = c.calls;

@@ -34,7 +34,7 @@ TEST(what_is_saved_reads_back) {
     CHECK_STR_HAS(text, wick_tuning_machine());
     CHECK_STR_HAS(text, "gemm_task_work ");
     wick_context *tuned = NULL; /* and a context takes it */
-    CHECK_INT(wick_context_new(&tuned, &(wick_context_options){.threads = 1, .tuning = &back}), WICK_OK);
+    CHECK_INT(wick_context_new(&(wick_context_options){.threads = 1, .tuning = &back}, &tuned), WICK_OK);
     wick_context_free(&tuned);
     CHECK_INT(wick_tuning_save(at("zeros.txt"), &(wick_tuning){0}, NULL, 0), WICK_OK);
     CHECK_INT(wick_tuning_load(at("zeros.txt"), &back, NULL, 0), WICK_OK);

@@ -328,7 +328,7 @@ static void apply_ends(pb m, const wick_onnx_limits *limits, wick_status want, c
 TEST(functions_that_call_each_other_twice_end_at_the_defaults) {
     REQUIRE(set_up());
     wick_context_free(&ctx);
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     /* 200,000 and the file's bytes */
     apply_ends(doubling(40, "Relu"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20");
     apply_ends(doubling(30, "Identity"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20");
@@ -714,7 +714,7 @@ TEST(the_hosts_cancel_ends_opening_and_recording) {
     REQUIRE(set_up());
     wick_context_free(&ctx);
     int asked = 0;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = stop, .cancel_user = &asked}) ==
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .cancel = stop, .cancel_user = &asked}, &ctx) ==
             WICK_OK);
     pb g = loop_graph(1000, loop_body("Relu"));
     wick_onnx *onnx = open_graph(&g, 21, NULL);
@@ -767,7 +767,7 @@ TEST(what_a_file_makes_long_can_be_cancelled) {
     enum { LONG = 1 << 14, MANY = 64 };
     REQUIRE(set_up());
     wick_context_free(&ctx);
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = has_enough}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .cancel = has_enough}, &ctx) == WICK_OK);
     char *text = calloc(1, LONG + 1);
     memset(text, 'a', LONG);
     const char *same[MANY];
@@ -851,14 +851,14 @@ TEST(making_a_plan_can_be_cancelled) {
     int times = 0;
     wick_plan *plan = NULL;
     const wick_spec in = {"x", WICK_F32, 2, {3, 2}};
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = asked, .cancel_user = &times}) ==
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .cancel = asked, .cancel_user = &times}, &ctx) ==
             WICK_OK);
     CHECK(wick_compile(ctx, chain, NULL, 1, &in, 1, NULL, &plan) == WICK_OK);
     CHECK_MSG(times > 4, "asked %d times", times);
     wick_plan_free(&plan);
     wick_context_free(&ctx);
     enough = true;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = has_enough}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .cancel = has_enough}, &ctx) == WICK_OK);
     CHECK_INT(wick_compile(ctx, chain, NULL, 1, &in, 1, NULL, &plan), WICK_ERR_CANCELLED);
     CHECK(!plan);
     CHECK_STR_HAS(wick_context_error(ctx), "cancelled by the host");
@@ -917,7 +917,7 @@ static void fail_in_turn(const char *what) {
         memory = (counting){.fail_at = n};
         const wick_allocator alloc = counting_allocator(&memory);
         ctx = NULL;
-        if (none_or_no_memory(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &alloc}), n)) {
+        if (none_or_no_memory(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &alloc}, &ctx), n)) {
             const bool good = use_file(n);
             done = memory.calls <= n;
             CHECK_MSG(good == done, "%s: allocation %lld %s, and all %s", what, (long long)n,

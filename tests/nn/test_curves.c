@@ -214,7 +214,7 @@ static void run(const golden *expected, const network *n, wick_dtype dtype, int 
     const bool has_sound = in[0].dtype == WICK_F64;
     if (has_sound) in[0].dtype = dtype;
     *c = (curve){.weights = 0};
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = threads}, &ctx) == WICK_OK);
     CHECK_OK(ctx, wick_model_new(ctx, &t.model));
     CHECK_OK(ctx, wick_optimizer_new(t.model, &n->optim, &t.optimizer));
     CHECK_OK(ctx, wick_compile(ctx, train, &t, n->n_in, in, 1, NULL, &plan[0]));

@@ -2,10 +2,10 @@
 #include "test.h"
 #include "wick/wick.h"
 
-#define SETUP                                                                                                      \
-    wick_context *ctx = NULL;                                                                                      \
-    wick_model *model = NULL;                                                                                      \
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 3}) == WICK_OK);                  \
+#define SETUP                                                                                                          \
+    wick_context *ctx = NULL;                                                                                          \
+    wick_model *model = NULL;                                                                                          \
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .seed = 3}, &ctx) == WICK_OK);                      \
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK)
 #define TEARDOWN                                                                                                   \
     wick_model_free(&model);                                                                                       \

@@ -95,7 +95,7 @@ TEST(running_out_of_memory_restores_the_values) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK);
     const double a[3] = {1, -2, 0.5}, b[3] = {3, 0.25, -1};
     wick_tensor *x[2] = {wick_from(ctx, WICK_F64, WICK_DIMS(3), a), wick_from(ctx, WICK_F64, WICK_DIMS(3), b)};
     int failed = 0;

@@ -66,7 +66,7 @@ static wick_tensor *projected(wick_context *ctx, wick_tensor *y, const golden *r
 TEST(conv_layers_make_their_parameters_and_shapes) {
     wick_context *ctx = NULL;
     wick_model *model = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 6, 9, 7));
     const struct {
         const char *name;

@@ -140,7 +140,7 @@ static int64_t edits(const int64_t *a, int64_t n, const int64_t *b, int64_t m) {
 }
 TEST(edit_distance_is_that_of_its_definition) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     int64_t distance = -1, kitten[] = {'k', 'i', 't', 't', 'e', 'n'}, sitting[] = {'s', 'i', 't', 't', 'i', 'n', 'g'};
     CHECK(wick_edit_distance(ctx, 6, kitten, 7, sitting, &distance) == WICK_OK && distance == 3);
     CHECK(wick_edit_distance(ctx, 0, NULL, 7, sitting, &distance) == WICK_OK && distance == 7);

@@ -332,7 +332,7 @@ TEST(each_failing_allocation_is_an_error_and_leaves_the_model_usable) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK);
     int failures = 0;
     for (int limit = 0; limit < 200; limit++) {
         wick_model *model;
@@ -367,7 +367,7 @@ TEST(a_state_can_be_taken_out) {
     wick_context *ctx;
     wick_model *m;
     char name[32];
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &m) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK && wick_model_new(ctx, &m) == WICK_OK);
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof name, "w%d", i);
         wick_model_state(m, name, i & 1 ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, WICK_F32, 1, (const int64_t[]){i},
@@ -393,7 +393,7 @@ TEST(a_state_can_be_taken_out) {
 TEST(states_are_made_anew_by_name) {
     wick_context *ctx;
     wick_model *model;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 4}) == WICK_OK &&
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .seed = 4}, &ctx) == WICK_OK &&
             wick_model_new(ctx, &model) == WICK_OK);
     CHECK_INT(wick_model_reinit(model, "*", wick_init_constant(1)), WICK_ERR_INVALID);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 100));

@@ -151,7 +151,7 @@ static void check_all(bool onnx, bool plain) {
     const wick_tier before = wick_tier_current();
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 2}, &ctx) == WICK_OK);
         for (size_t i = 0; i < file.count; i++) {
             char name[160];
             snprintf(name, sizeof name, "%s", file.tensors[i].name);
@@ -177,7 +177,7 @@ TEST(peepholes_clips_couplings_and_activations_are_onnx_runtimes) { check_all(tr
 
 TEST(wrong_uses_say_what_is_wrong) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     wick_scope *scope = wick_scope_open(ctx);
     wick_tensor *x = wick_zeros(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}),
                 *w = wick_zeros(ctx, WICK_F32, 2, (int64_t[]){20, 3});
@@ -222,7 +222,7 @@ TEST(wrong_uses_say_what_is_wrong) {
 
 TEST(a_gradient_of_the_gradient_is_refused_not_zero) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     wick_scope *scope = wick_scope_open(ctx);
     wick_tensor *x = wick_ones(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}),
                 *w = wick_ones(ctx, WICK_F32, 2, (int64_t[]){5, 3}),
@@ -247,7 +247,7 @@ TEST(without_a_gradient_nothing_is_saved) {
     wick_context *ctx = NULL;
     wick_plan *plan = NULL;
     wick_model *model = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
     const wick_spec spec = {"x", WICK_F32, 3, {100, 8, 32}};
     CHECK_OK(ctx, wick_compile(ctx, layer_for_plan, model, 1, &spec, 1, NULL, &plan));
     /* what the inputs of all steps give; besides only packed weights */
@@ -262,7 +262,7 @@ TEST(without_a_gradient_nothing_is_saved) {
 
 TEST(half_types_are_computed_in_f32) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     wick_scope *scope = wick_scope_open(ctx);
     const int64_t H = 5;
     wick_tensor *x = wick_cast(wick_random_normal(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}), WICK_BF16), *h;

@@ -24,10 +24,10 @@ static wick_summary *summary_of(wick_context *ctx, wick_model *model, const char
     CHECK_MSG(status == WICK_OK, "%s", wick_context_error(ctx));
     return s;
 }
-#define SETUP                                                                                        \
-    wick_context *ctx = NULL;                                                                        \
-    wick_model *model = NULL;                                                                        \
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);               \
+#define SETUP                                                                                                          \
+    wick_context *ctx = NULL;                                                                                          \
+    wick_model *model = NULL;                                                                                          \
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);                                 \
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK)
 #define TEARDOWN                                                                                     \
     wick_model_free(&model);                                                                         \
@@ -169,7 +169,7 @@ static wick_status summary_with(const wick_allocator *alloc, bool *made) {
     wick_context *ctx = NULL;
     wick_model *model = NULL;
     wick_summary *s = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = alloc});
+    wick_status status = wick_context_new(&(wick_context_options){.threads = 1, .allocator = alloc}, &ctx);
     if (status == WICK_OK) status = wick_model_new(ctx, &model);
     text_net n = {model, "conv 8 3, bn, relu, residual(conv 8 1), globalpool, linear classes"};
     const wick_spec spec = {.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {1, 2, 5, 5}};

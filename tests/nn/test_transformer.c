@@ -13,7 +13,7 @@ static wick_context *ctx;
 static wick_model *model;
 static bool setup(void) {
     ctx = NULL, model = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 3}) == WICK_OK &&
+    return wick_context_new(&(wick_context_options){.threads = 2, .seed = 3}, &ctx) == WICK_OK &&
            wick_model_new(ctx, &model) == WICK_OK;
 }
 static void teardown(void) {

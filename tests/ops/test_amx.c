@@ -33,7 +33,7 @@ static made make(make_fn *fn, int which, int kind, bool tiles, wick_f32_precisio
     made m = {0};
     wick_context *ctx = NULL;
     wick_amx_use(tiles ? &amx_emulated : NULL);
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = threads, .f32_precision = precision})) abort();
+    if (wick_context_new(&(wick_context_options){.threads = threads, .f32_precision = precision}, &ctx)) abort();
     test_seed = 12345 + (uint64_t)(100 * which + kind);
     wick_tensor *t = fn(ctx, which, kind);
     const void *data = NULL;

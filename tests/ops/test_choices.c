@@ -96,7 +96,7 @@ static wick_tensor *recurrent(wick_tensor *const *in, int how) {
 
 TEST(products_say_why_they_are_none_of_the_others) {
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     if (wick_tier_current() == WICK_TIER_REF) { /* it has one way for each */
         wick_context_free(&ctx);
         return;
@@ -116,7 +116,7 @@ TEST(products_say_why_they_are_none_of_the_others) {
 
 TEST(products_of_integers_attention_and_loops_over_time_say_so_too) {
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     if (wick_tier_current() == WICK_TIER_REF) { /* it has one way for each */
         wick_context_free(&ctx);
         return;
@@ -152,7 +152,7 @@ TEST(products_of_integers_attention_and_loops_over_time_say_so_too) {
 
 TEST(convolutions_say_why_they_are_none_of_the_others) {
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     if (wick_tier_current() == WICK_TIER_REF) { /* it has one way for each */
         wick_context_free(&ctx);
         return;
@@ -174,7 +174,7 @@ TEST(convolutions_say_why_they_are_none_of_the_others) {
 
 TEST(pooling_sorting_and_sums_say_why_they_are_none_of_the_others) {
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     if (wick_tier_current() == WICK_TIER_REF) { /* it has one way for each */
         wick_context_free(&ctx);
         return;
@@ -212,7 +212,7 @@ TEST(pooling_sorting_and_sums_say_why_they_are_none_of_the_others) {
 
 TEST(elementwise_ops_and_copies_say_why_they_are_none_of_the_others) {
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     says(ctx, "one op", (use){elementwise, 1}, 1, (wick_spec[]){F32(64, 48)},
          "not results past the caches: it computes for longer than memory takes", "not one op");
     says(ctx, "a chain", (use){elementwise, 2}, 1, (wick_spec[]){F32(64, 48)},

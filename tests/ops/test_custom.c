@@ -111,12 +111,12 @@ static int64_t refuse(const wick_custom_work *w, int64_t begin, int64_t end) {
     return -1;
 }
 
-#define SETUP                                                                                      \
-    wick_context *ctx;                                                                             \
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK);             \
-    counted c = {0, 0};                                                                            \
-    const wick_custom_op *op = NULL;                                                               \
-    const double three = 3;                                                                        \
+#define SETUP                                                                                                          \
+    wick_context *ctx;                                                                                                 \
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 2}, &ctx) == WICK_OK);                                 \
+    counted c = {0, 0};                                                                                                \
+    const wick_custom_op *op = NULL;                                                                                   \
+    const double three = 3;                                                                                            \
     (void)three, (void)op, (void)c
 #define REGISTER(...) REQUIRE(wick_custom_register(ctx, (__VA_ARGS__), &op) == WICK_OK)
 
@@ -215,7 +215,7 @@ TEST(an_op_is_its_name_and_version) {
 
 static int calls_of_two_equal_nodes(unsigned effects) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1})) return -1;
+    if (wick_context_new(&(wick_context_options){.threads = 1}, &ctx)) return -1;
     counted c = {0, 0};
     const wick_custom_op *op;
     const wick_custom_def def = scale_def(&c, 1, effects);
@@ -335,7 +335,7 @@ TEST(parts_give_the_same_bits_on_any_number_of_threads) {
     float first[1000];
     for (int threads = 1; threads <= 4; threads++) {
         wick_context *ctx;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = threads}, &ctx) == WICK_OK);
         wick_custom_def def = scale_def(NULL, 1, 0);
         def.kernel = scale_parts;
         def.parts = by_element;

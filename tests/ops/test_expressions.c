@@ -205,7 +205,7 @@ TEST(random_expressions_give_the_bits_of_running_op_by_op) {
     setenv("WICK_VERIFY", "1", 1);
     wick_context *ctx[3] = {NULL};
     for (int i = 0; i < 3; i++)
-        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = 1 + i, .eager = i == 0}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 1 + i, .eager = i == 0}, &ctx[i]) == WICK_OK);
     int gradients = 0;
     for (uint64_t seed = 1; seed <= 600; seed++) {
         outcome eager = run_expression(ctx[0], seed * 0x9E3779B97F4A7C15u);

@@ -488,7 +488,7 @@ static wick_context *open_context(bool eager, const unsigned char *byte) {
                                           .allocator = &allocator,
                                           .max_memory = MOST_MEMORY,
                                           .cancel = too_long};
-    return wick_context_new(&ctx, &options) == WICK_OK ? ctx : NULL;
+    return wick_context_new(&options, &ctx) == WICK_OK ? ctx : NULL;
 }
 
 /* What came of a call, as text: a line for each result and gradient. */

@@ -214,7 +214,7 @@ static wick_tensor *noise(wick_context *ctx, wick_dtype dtype, int rank, const i
 TEST(long_rows_are_sorted_stably_however_they_are_cut) {
     wick_context *ctx[2];
     for (int i = 0; i < 2; i++)
-        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 5 : 1}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = i ? 5 : 1}, &ctx[i]) == WICK_OK);
     static const wick_dtype dtypes[] = {WICK_F32, WICK_F64, WICK_I32, WICK_I64, WICK_U64, WICK_U8};
     for (size_t d = 0; d < WICK_COUNTOF(dtypes); d++)
         for (int descending = 0; descending < 2; descending++) {
@@ -261,7 +261,7 @@ TEST(long_rows_are_sorted_stably_however_they_are_cut) {
 
 TEST(short_rows_are_sorted_stably) {
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     static const int lengths[] = {1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129};
     for (size_t l = 0; l < WICK_COUNTOF(lengths); l++)
         for (int descending = 0; descending < 2; descending++) {
@@ -305,7 +305,7 @@ TEST(short_rows_are_sorted_stably) {
  * at its ends. */
 TEST(searches_equal_a_count_of_what_is_below) {
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     enum { N = 101, M = 4 * N + 8 };
     for (int how = 0; how < 6; how++)
         for (int f64 = 0; f64 < 2; f64++) {
@@ -354,7 +354,7 @@ TEST(searches_equal_a_count_of_what_is_below) {
 TEST(long_scans_have_the_same_bits_at_any_number_of_threads_and_are_exact_to_f64) {
     wick_context *ctx[2];
     for (int i = 0; i < 2; i++)
-        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 5 : 1}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = i ? 5 : 1}, &ctx[i]) == WICK_OK);
     for (int reverse = 0; reverse < 2; reverse++)
         for (int exclusive = 0; exclusive < 2; exclusive++) {
             const int64_t n = 16384 * 5 + 3, rows = 3, dims[] = {rows, n};
@@ -390,7 +390,7 @@ TEST(long_scans_have_the_same_bits_at_any_number_of_threads_and_are_exact_to_f64
 TEST(running_extremes_and_their_places_are_those_of_a_loop) {
     wick_context *ctx[2];
     for (int i = 0; i < 2; i++)
-        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 3 : 1}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = i ? 3 : 1}, &ctx[i]) == WICK_OK);
     static const struct {
         int64_t outer, n, inner;
     } shapes[] = {{2, 65536 * 3 + 5, 1}, {5, 47, 1}, {2, 70, 67}};
@@ -444,7 +444,7 @@ TEST(running_extremes_and_their_places_are_those_of_a_loop) {
 /* Short rows are joined in one pass, others part by part; strided and empty parts. */
 TEST(joined_rows_are_those_of_the_parts) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     static const struct {
         wick_dtype dtype;
         int64_t rows, inner, widths[4];
@@ -478,7 +478,7 @@ TEST(joined_rows_are_those_of_the_parts) {
 /* An expanded dim has stride 0, which says nothing of those before it. */
 TEST(rows_of_expanded_tensors_are_joined_in_their_order) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     const int64_t dims[] = {2, 1, 3, 8}, wide[] = {2, 2, 3, 8}, shift = -1;
     const int axis = 2;
     wick_tensor *x = noise(ctx, WICK_F64, 4, dims), *rolled = wick_roll(wick_expand(x, 4, wide), 1, &shift, &axis);
@@ -489,7 +489,7 @@ TEST(rows_of_expanded_tensors_are_joined_in_their_order) {
 
 TEST(counts_are_the_same_in_bins_of_parts_and_of_the_result) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 3}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 3}, &ctx) == WICK_OK);
     static const int64_t bins[] = {3, 8192, 8193, 300000};
     for (size_t k = 0; k < WICK_COUNTOF(bins); k++) {
         wick_scope *scope = wick_scope_open(ctx);
@@ -518,7 +518,7 @@ TEST(counts_are_the_same_in_bins_of_parts_and_of_the_result) {
 /* Beside a loop over all pairs of slices; the padded form beside it. */
 TEST(distinct_slices_are_in_order_and_say_which_is_which) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     static const struct {
         int64_t dims[3];
         int axis;
@@ -711,7 +711,7 @@ TEST(margins_may_be_longer_than_the_axis_and_have_gradients) {
 
 TEST(a_slice_is_updated_where_the_run_says) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 2}, &ctx) == WICK_OK);
     wick_tensor *x = wick_zeros(ctx, WICK_I32, WICK_DIMS(3, 4)),
                 *values =
                     wick_transpose(wick_from(ctx, WICK_I32, WICK_DIMS(2, 3), (int32_t[]){1, 2, 3, 4, 5, 6}), 0, 1);

@@ -131,7 +131,7 @@ TEST(bits_do_not_depend_on_threads) {
         float *first = NULL;
         for (int threads = 1; threads <= 3; threads++) {
             wick_context *ctx;
-            REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 7}) == WICK_OK);
+            REQUIRE(wick_context_new(&(wick_context_options){.threads = threads, .seed = 7}, &ctx) == WICK_OK);
             test_seed = 99;
             weights w = make_weights(1000, 1056, 32);
             float *x = malloc((size_t)(rows[r] * w.k) * sizeof *x);

@@ -138,7 +138,7 @@ TEST(sums_of_batches_are_exact_for_any_number_of_threads) {
     for (ways w = all_ways(); next_way(&w);) {
         for (int threads = 1; threads <= 3; threads += 2) {
             wick_context *ctx;
-            REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads, .tuning = &small}) == WICK_OK);
+            REQUIRE(wick_context_new(&(wick_context_options){.threads = threads, .tuning = &small}, &ctx) == WICK_OK);
             for (int kind = 0; kind < 8; kind++) {
                 const bool one = kind & 4; /* B for all */
                 wick_tensor *a = bytes(ctx, both[kind & 1], 3, (int64_t[]){COUNT, M, K}, a_values),
@@ -242,7 +242,7 @@ TEST(sums_of_convolutions_are_exact_however_they_are_cut) {
     const wick_tuning small = {.int8_task_work = 50000, .parallel_flops = 1000};
     for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 3, .tuning = &small}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 3, .tuning = &small}, &ctx) == WICK_OK);
         for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
             for (int kind = 0; kind < 16; kind += TEST_SANITIZED || w.now.tier == WICK_TIER_REF ? 5 : 1)
                 check_sums(&cases[s], kind, ctx, &w.now, (int)s);
@@ -297,7 +297,7 @@ TEST(sums_of_constant_weights_are_exact_whatever_their_size_and_after_they_are_w
     int by_bytes = 0;
     for (ways v = all_ways(); next_way(&v);) {
         wick_context *ctx;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .tuning = &small}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .tuning = &small}, &ctx) == WICK_OK);
         for (int at = 0; at < CASES * SIZES * 2; at += TEST_SANITIZED ? 5 : 1) {
             const conv_case *c = &cases[at % CASES];
             const int size = at / CASES % SIZES;

@@ -435,7 +435,7 @@ TEST(singular_values_of_matrices_that_are_special) {
         }
     wick_context_free(&ctx);
     /* A high one needs no square matrix of its rows. */
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .max_memory = 4 << 20}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .max_memory = 4 << 20}, &ctx) == WICK_OK);
     check_svd("high", wick_random_normal(ctx, WICK_F32, WICK_DIMS(5000, 3)), 200);
     wick_context_free(&ctx);
 }
@@ -520,7 +520,7 @@ TEST(factors_multiply_to_the_matrix_at_any_size_and_type) {
 TEST(a_large_matrix_has_the_same_factors_alone_in_a_batch_and_with_more_threads) {
     wick_context *ctx[2];
     for (int i = 0; i < 2; i++)
-        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 3 : 1}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = i ? 3 : 1}, &ctx[i]) == WICK_OK);
     static const int64_t sizes[] = {256, 431};
     for (size_t c = 0; c < 2 * WICK_COUNTOF(sizes); c++) {
         const int64_t n = sizes[c / 2];

@@ -82,7 +82,7 @@ static void refused(wick_tensor *t, wick_status status, const char *says, int li
 
 TEST(mistakes_are_named) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3)), *images = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3, 4));
     wick_tensor *labels = wick_zeros(ctx, WICK_I64, WICK_DIMS(2)), *w = wick_ones(ctx, WICK_F32, WICK_DIMS(2));
     typedef wick_cross_entropy_options options;
@@ -119,7 +119,7 @@ TEST(mistakes_are_named) {
 
 TEST(a_label_that_is_no_class_is_named_unless_it_is_the_ignored_one) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     const int64_t values[4] = {0, -100, 1, 3};
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(4, 3)),
                 *labels = wick_from(ctx, WICK_I64, WICK_DIMS(4), values);
@@ -139,7 +139,7 @@ TEST(a_label_that_is_no_class_is_named_unless_it_is_the_ignored_one) {
 
 TEST(the_batch_mean_and_16_bit_floats) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1.5f, 0, 3, 4, 7, 6};
     wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(2, 3), a), *t = wick_from(ctx, WICK_F32, WICK_DIMS(2, 3), b);
     double loss;
@@ -152,7 +152,7 @@ TEST(the_batch_mean_and_16_bit_floats) {
 
 TEST(views_give_what_copies_give_and_nan_stays) {
     wick_context *ctx = NULL;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     float a[60], b[60], copies[2][60];
     const int64_t labels[10] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
     for (int i = 0; i < 60; i++) a[i] = (float)((i * 37) % 23) / 9 - 1, b[i] = (float)((i * 11) % 17) / 20;

@@ -374,7 +374,7 @@ TEST(packed_tensors_are_made_reshaped_assigned_and_planned) {
     for (int eager = 0; eager < 2; eager++)
         for (int n = 0; n < 12; n++) {
             wick_context *ctx = NULL;
-            REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .eager = eager}) == WICK_OK);
+            REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .eager = eager}, &ctx) == WICK_OK);
             const int64_t dims[2] = {n, 3}, flat = 3 * n;
             static float numbers[36], got[36];
             for (int64_t i = 0; i < flat; i++) numbers[i] = (float)(i % 16 - 8);
@@ -577,7 +577,7 @@ TEST(moves_give_the_codes_as_they_are) {
             int n = 0;
             for (int c = 0; c < 2; c++) {
                 /* the same random mask in both */
-                REQUIRE(wick_context_new(&ctx[c], &(wick_context_options){.threads = 2, .eager = eager}) == WICK_OK);
+                REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .eager = eager}, &ctx[c]) == WICK_OK);
                 n = moves(wick_from(ctx[c], c ? WICK_U8 : f8[k].dtype, WICK_DIMS(16, 16), all_codes), y[c]);
                 CHECK_MSG(wick_eval(ctx[c], n, y[c], NULL) == WICK_OK, "%s: %s", f8[k].golden,
                           wick_context_error(ctx[c]));

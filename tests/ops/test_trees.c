@@ -75,7 +75,7 @@ TEST(trees_are_walked_as_written_at_any_number_of_threads) {
     make();
     for (int threads = 1; threads <= 3; threads++) {
         wick_context *ctx;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = threads}, &ctx) == WICK_OK);
         for (int sum = 0; sum < 4; sum++)
             for (int k = 0; k < 12; k++) {
                 const wick_dtype dtype = k % 2 ? WICK_F32 : WICK_F64;
@@ -106,7 +106,7 @@ TEST(tables_that_lead_nowhere_are_errors_when_they_run) {
                {EACH - 1, 1, NODES + 1}, {EACH - 1, 2, -1}, {EACH - 1, 1, -1}};
     wick_context *ctx;
     make();
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int32_t was[2][4];
         memcpy(was[0], nodes[bad[i].row], sizeof was[0]);
@@ -128,7 +128,7 @@ TEST(tables_that_lead_nowhere_are_errors_when_they_run) {
 
 TEST(mistakes_are_named) {
     wick_context *ctx;
-    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
     wick_tree_tables t = tables(ctx, WICK_F32, WICK_TREES_SUM), narrow = t, none = t;
     narrow.nodes = wick_reshape(t.nodes, 1, (int64_t[]){-1});
     none.n_targets = -1;

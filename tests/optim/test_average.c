@@ -29,7 +29,7 @@ static wick_tensor *loss_of(net *n) {
 static bool net_open(net *n, const wick_average *average) {
     *n = (net){0};
     const wick_optim_options options = {.kind = WICK_ADAMW, .lr = 0.1, .average = *average};
-    return wick_context_new(&n->ctx, &(wick_context_options){.threads = 1, .seed = 3}) == WICK_OK &&
+    return wick_context_new(&(wick_context_options){.threads = 1, .seed = 3}, &n->ctx) == WICK_OK &&
            wick_model_new(n->ctx, &n->model) == WICK_OK &&
            wick_optimizer_new(n->model, &options, &n->optimizer) == WICK_OK;
 }
@@ -120,7 +120,7 @@ TEST(means_of_16_bit_weights_are_f32_and_read_in_the_weights_dtype) {
     wick_model *model = NULL;
     wick_optimizer *optimizer = NULL;
     const wick_optim_options options = {.lr = 0.5, .average = {WICK_AVERAGE_EMA, .decay = 0.5}};
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK &&
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK &&
             wick_model_new(ctx, &model) == WICK_OK);
     REQUIRE(wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
     wick_tensor *w = wick_model_state(model, "w", WICK_ROLE_PARAM, WICK_BF16, WICK_DIMS(3), wick_init_constant(1));

@@ -569,7 +569,7 @@ TEST(running_out_of_memory_updates_all_or_nothing) {
         problem p = {.parts = 1, .dtype = WICK_F64};
         memory.fail_at = -1;
         REQUIRE(goldens &&
-                wick_context_new(&p.ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK);
+                wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &p.ctx) == WICK_OK);
         REQUIRE(wick_model_new(p.ctx, &p.model) == WICK_OK && parameter(&p, "w") && parameter(&p, "b"));
         memory.fail_at = memory.calls + limit;
         bool ok = wick_optimizer_new(p.model, &runs[6].options, &p.optimizer) == WICK_OK && step_eagerly(&p);

@@ -146,7 +146,7 @@ static wick_status step(wick_context *ctx, wick_tensor *const *in, wick_tensor *
 
 static bool open_run(run *r, bool images, wick_precision precision, int threads, const wick_optim_options *optim) {
     *r = (run){.images = images, .spread = r->spread};
-    if (wick_context_new(&r->ctx, &(wick_context_options){.threads = threads, .seed = 3}) != WICK_OK) return false;
+    if (wick_context_new(&(wick_context_options){.threads = threads, .seed = 3}, &r->ctx) != WICK_OK) return false;
     CHECK_OK(r->ctx, wick_model_new(r->ctx, &r->model));
     wick_model_set_training(r->model, true);
     CHECK_OK(r->ctx, wick_optimizer_new(r->model, optim, &r->optimizer));

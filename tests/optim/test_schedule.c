@@ -125,7 +125,7 @@ TEST(a_plateau_lowers_rates_when_pytorchs_does) {
         wick_context *ctx;
         wick_model *model;
         wick_optimizer *optimizer;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
         REQUIRE(wick_model_new(ctx, &model) == WICK_OK && wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
         CHECK(wick_optimizer_plateau(optimizer) == 1);
         for (int64_t i = 0; i < metrics->count; i++) {
@@ -159,7 +159,7 @@ TEST(the_graph_and_the_c_function_agree) {
         wick_context *ctx;
         wick_model *model;
         wick_optimizer *optimizer;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
+        REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
         REQUIRE(wick_model_new(ctx, &model) == WICK_OK && wick_optimizer_new(model, options, &optimizer) == WICK_OK);
         wick_tensor *lr = wick_optimizer_lr(optimizer);
         CHECK(wick_tensor_dtype(lr) == WICK_F64 && wick_tensor_rank(lr) == 0);

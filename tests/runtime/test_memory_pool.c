@@ -158,7 +158,7 @@ TEST(huge_pages_are_used_as_far_as_there_are_some) {
     const wick_memory_pool_options most = {
         .max = (size_t)1 << 46, .initial = (size_t)1 << 45, .huge_pages = true};
     wick_context *ctx = NULL;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1, .memory_pool = &most}) != WICK_OK)
+    if (wick_context_new(&(wick_context_options){.threads = 1, .memory_pool = &most}, &ctx) != WICK_OK)
         SKIP("the system lets nobody have so many addresses");
     CHECK_STR_HAS(wick_context_placement_note(ctx), "huge pages: the system has too few");
     CHECK(wick_memory_pool_get_info(ctx, &s) && s.huge_bytes == 0);
@@ -259,11 +259,12 @@ TEST(the_default_is_for_contexts_made_after_it_without_memory_of_their_own) {
     REQUIRE(a && b && c);
     CHECK(wick_memory_pool_get_info(a, &s) && s.max == 32 * MB && s.used > 0);
     CHECK(!wick_memory_pool_get_info(b, &s) && !wick_memory_pool_get_info(c, &s) && s.max == 0);
-    CHECK_INT(wick_context_new(&none, &(wick_context_options){.allocator = wick_allocator_default(),
-                                                              .memory_pool = &(wick_memory_pool_options){0}}),
+    CHECK_INT(wick_context_new(&(wick_context_options){.allocator = wick_allocator_default(),
+                                                       .memory_pool = &(wick_memory_pool_options){0}},
+                               &none),
               WICK_ERR_INVALID);
     CHECK_INT(
-        wick_context_new(&none, &(wick_context_options){.memory_pool = &(wick_memory_pool_options){.growth = 0.5}}),
+        wick_context_new(&(wick_context_options){.memory_pool = &(wick_memory_pool_options){.growth = 0.5}}, &none),
         WICK_ERR_INVALID);
     wick_context_free(&a), wick_context_free(&b), wick_context_free(&c);
 }

@@ -31,7 +31,7 @@
 
 static inline wick_context *context_with(const wick_context_options *options) {
     wick_context *ctx = NULL;
-    wick_status status = wick_context_new(&ctx, options);
+    wick_status status = wick_context_new(options, &ctx);
     if (status != WICK_OK) printf("  no context: %s\n", wick_status_name(status)), exit(1);
     return ctx;
 }

@@ -84,7 +84,7 @@ static void run(const golden *expected, wick_dtype dtype, int steps, int threads
     uint64_t bits = 0;
     *result = 0;
     const wick_spec in[2] = {{"x", WICK_I64, 2, {BATCH, LENGTH}}, {"y", WICK_I64, 2, {BATCH, LENGTH}}};
-    REQUIRE(wick_context_new(&g.ctx, &(wick_context_options){.threads = threads}) == WICK_OK &&
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = threads}, &g.ctx) == WICK_OK &&
             wick_model_new(g.ctx, &g.model) == WICK_OK);
     CHECK(wick_optimizer_new(g.model, &(wick_optim_options){.kind = WICK_ADAMW, .lr = 0.003, .weight_decay = 0.1},
                              &g.optimizer) == WICK_OK);

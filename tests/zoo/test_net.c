@@ -5,7 +5,7 @@
 #define SETUP                                                                                                          \
     wick_context *ctx = NULL;                                                                                          \
     wick_model *model = NULL;                                                                                          \
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 3}) == WICK_OK &&                     \
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .seed = 3}, &ctx) == WICK_OK &&                     \
             wick_model_new(ctx, &model) == WICK_OK)
 #define TEARDOWN                                                                                                       \
     wick_model_free(&model);                                                                                           \

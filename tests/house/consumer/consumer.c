@@ -6,7 +6,7 @@
 int main(void) {
     wick_context *ctx;
     double value = 0;
-    if (wick_context_new(&ctx, NULL)) return 1;
+    if (wick_context_new(NULL, &ctx)) return 1;
     wick_tensor *a = wick_from(ctx, WICK_F32, WICK_DIMS(2, 2), (float[]){1, 2, 3, 4});
     wick_tensor *loss = wick_sum(wick_matmul(a, wick_square(a)), WICK_ALL_AXES, false), *grad;
     wick_grad(loss, 1, &a, &grad);

@@ -7,7 +7,7 @@ int main() {
     double value = 0;
     const int64_t dims[] = {3};
     const float data[] = {1, 2, 3};
-    if (wick_context_new(&ctx, nullptr) != WICK_OK) return 1;
+    if (wick_context_new(nullptr, &ctx) != WICK_OK) return 1;
     wick_tensor *x = wick_from(ctx, WICK_F32, 1, dims, data);
     if (wick_item(wick_sum(wick_mul(x, x), WICK_ALL_AXES, false), &value) != WICK_OK)
         std::fprintf(stderr, "%s\n", wick_context_error(ctx));
