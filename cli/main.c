@@ -6,6 +6,7 @@
 #include "hints.h"
 #include "option_rows.h"
 #include "options.h"
+#include "outputs.h"
 #include "term/streams.h"
 #include "term/log.h"
 #include "tuned.h"
@@ -161,7 +162,7 @@ static int run_command(int argc, char **argv) {
         log_fail(code, code == CLI_USAGE ? "%s (see wick %s --help)" : "%s", error, cli_commands[options.command].name);
     } else if (options.help) {
         help_command(options.command, stdout);
-    } else {
+    } else if ((code = outputs_check(&options)) == CLI_OK) {
         /* What wick compile writes is planned for a tier of its own, the same on every machine; whatever asks for the
          * tier comes after. */
         if (options.command == CMD_COMPILE)

@@ -388,6 +388,15 @@ const char *options_text(const cli_options *o, const char *name) {
     return o->text[find_row(o->command, name, strlen(name))];
 }
 
+const char *options_nth(const cli_options *o, const char *name, int k) {
+    const int index = find_row(o->command, name, strlen(name));
+    if (index < 0) return NULL;
+    const option_row *row = &table_of(o->command)[index];
+    if (row->kind != EACH) return k == 0 && (row->kind == TEXT || row->kind == LIST) ? o->text[index] : NULL;
+    const cli_list *list = (const cli_list *)(const void *)((const char *)o + row->offset);
+    return k < list->n ? list->items[k] : NULL;
+}
+
 void options_free(cli_options *o) {
     const option_row *rows = table_of(o->command);
     for (int i = 0; rows[i].doc; i++) {

@@ -83,8 +83,6 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
         const bool timeline = is_timeline(name);
         if (timeline && options.timeline)
             return log_fail(CLI_USAGE, "--profile: %s and %s: a run has one timeline", options.timeline, name);
-        if (o->model && strcmp(name, o->model) == 0)
-            return log_fail(CLI_USAGE, "--profile %s is the model itself", name);
         if (timeline) options.timeline = name;
         const wick_status status = wick_profile_may_write(ctx, name, timeline);
         if (status != WICK_OK)

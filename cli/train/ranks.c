@@ -14,8 +14,7 @@ static int failed(const training *t, wick_status status) {
 int ranks_open(training *t) {
     cli_options *o = t->o;
     const wick_status status = wick_group_open(t->ctx, NULL, &t->group);
-    if (status != WICK_OK)
-        return log_fail(status == WICK_ERR_NOMEM ? CLI_FAILED : CLI_USAGE, "%s", log_why(t->ctx, status));
+    if (status != WICK_OK) return log_fail(shared_code(status), "%s", log_why(t->ctx, status));
     if (ranks_alone(t)) return CLI_OK;
     log_rank(wick_group_rank(t->group));
     if (!ranks_follows(t)) {

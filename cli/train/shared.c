@@ -8,14 +8,18 @@
 
 enum { SAMPLES = 64, SAMPLE_BYTES = 4 << 20 };
 
+int shared_code(wick_status status) {
+    return status == WICK_ERR_MISMATCH || status == WICK_ERR_INVALID || status == WICK_ERR_UNSUPPORTED ? CLI_USAGE
+                                                                                                       : CLI_FAILED;
+}
+
 int shared_failed(const wick_group *g, wick_status status) {
     return log_fail(status == WICK_ERR_MISMATCH ? CLI_USAGE : CLI_FAILED, "%s", wick_group_error(g));
 }
 
 int shared_open(wick_context *ctx, const cli_options *o, wick_group **group) {
     const wick_status status = wick_group_open(ctx, NULL, group);
-    if (status != WICK_OK)
-        return log_fail(status == WICK_ERR_NOMEM ? CLI_FAILED : CLI_USAGE, "%s", log_why(ctx, status));
+    if (status != WICK_OK) return log_fail(shared_code(status), "%s", log_why(ctx, status));
     if (shared_is_alone(*group)) return CLI_OK;
     log_rank(wick_group_rank(*group));
     if (!shared_follows(*group)) {

@@ -300,6 +300,15 @@ static bool is_stream(const char *path) {
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* The log from the root, whose folder is made. One that is a link is refused later, not followed. */
+static char *place_log(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+    const bool made = !folder || path_make_folder(folder);
+    free(folder);
+    return made ? path_placed(path) : NULL;
+}
+
 /* Paths are kept from the root: a run may be resumed in another folder. That of a stream, as /dev/fd/63, stays what it
  * is: what /dev/fd leads to has the number of this process in it. */
 int training_fix_paths(cli_options *o) {
@@ -311,8 +320,8 @@ int training_fix_paths(cli_options *o) {
         bool path = values[i][0] && (!may || strchr(values[i], '/') || path_exists(values[i]));
         if (!path || (may && wick_remote_is_url(values[i])) || (i == 1 && values[i][0] == '/' && is_stream(values[i])))
             continue;
-        char *whole = i == 1 ? path_placed(values[i])
-                             : path_absolute(values[i]); /* a log that is a link is refused, not followed */
+        if (i == 1 && o->dry_run) continue; /* nothing is written, and its folder may be yet to be made */
+        char *whole = i == 1 ? place_log(values[i]) : path_absolute(values[i]);
         if (!whole)
             return log_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
                             strerror(errno));

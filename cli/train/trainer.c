@@ -1,5 +1,6 @@
 #include "trainer.h"
 
+#include "shared.h"
 #include "../options.h"
 #include "../term/log.h"
 
@@ -214,7 +215,8 @@ static int leaf_failed(const trainer *t, wick_status status) {
                         "%s; --leaves %lld makes leaves of %lld sample%s of a batch of %lld, and one of %lld at the "
                         "end of an epoch: fewer --leaves, or another --batch",
                         why, (long long)t->leaves.n, size, plural(size), (long long)t->batch, rest);
-    return log_fail(log_code(status, CLI_USAGE), "--leaves: %s", why);
+    const bool of_group = *t->leaves.error && why == t->leaves.error;
+    return log_fail(of_group ? shared_code(status) : log_code(status, CLI_USAGE), "--leaves: %s", why);
 }
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,

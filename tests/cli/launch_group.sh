@@ -94,6 +94,13 @@ test_signals_go_to_all_ranks() {
         wait $! && code=0 || code=$?
         [ "$code" = 9 ] && ls got.0 got.1 got.2 >/dev/null || fail "SIG$signal: exit code $code"
     done
+    # One that doesn't listen is ended, once another has stopped.
+    rm -f up.*
+    "$wick" launch -n 2 sh -c '[ $WICK_RANK = 1 ] && trap "" TERM || trap "exit 0" TERM; echo >up.$WICK_RANK; while :; do sleep 0.05; done' 2>err &
+    wait_for up.0 up.1
+    kill -TERM $!
+    wait $! && code=0 || code=$?
+    [ "$code" = 137 ] || fail "a deaf rank: exit code $code"
     # Ranks end with the process that started them, however that ends.
     rm -f up.*
     "$wick" launch -n 2 sh -c 'echo $$ >up.$WICK_RANK; exec sleep 30' 2>err &
@@ -110,6 +117,10 @@ test_restarts() {
     [ "$(cat starts.* | tr '\n' ' ')" = "4 3 2 2 " ] || fail "ranks of the starts: $(cat starts.* | tr '\n' ' ')"
     has err "restart 1 of 3 with 3 ranks" && has err "restart 3 of 3 with 2 ranks"
     expect 5 "$wick" launch -n 2 --restarts 1 sh -c 'exit 5' && has err "restart 1 of 1 with 2 ranks" && [ "$(grep -c failed err)" = 2 ] || fail "not two failures"
+    # A rank that hangs while ranks start is no wrong command line.
+    make_data data 100 20
+    WICK_GROUP_START_TIMEOUT=4 expect 0 "$wick" launch -n 2 --restarts 1 sh -c '[ $WICK_RANK = 0 ] || [ $WICK_RESTART = 1 ] || kill -STOP $$; exec "$0" train --data data --hidden 8 --epochs 1 --batch 8 --leaves 2 --quiet --threads 1 --out late' "$wick"
+    has err "restart 1 of 1 with 2 ranks"
     # What is wrong with the command line would be wrong again.
     expect 2 "$wick" launch -n 2 --restarts 3 "$wick" train --no-such-option && lacks err restart
     expect 127 "$wick" launch -n 2 --restarts 3 no-such-command && lacks err restart

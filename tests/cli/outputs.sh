@@ -145,6 +145,28 @@ test_ops() {
     expect 2 "$wick" ops sofmax && has err "did you mean softmax"
     expect 2 "$wick" ops sum mean
 }
+# What is written is never what is read, nor two things in one file.
+test_nothing_is_written_over_what_is_read() {
+    { echo a,b,label; for i in 1 2 3 4 5 6 7 8 9 10; do echo "$i,2,x"; echo "-$i,1,y"; done; } >t.csv
+    cp t.csv kept.csv
+    local option
+    for option in log metrics profile; do
+        expect 2 "$wick" train --data t.csv --out over --$option ./t.csv && has err "would be written over what --data reads"
+    done
+    expect 2 "$wick" train --data t.csv --out over --log over/l --metrics over/l && has err "what --log writes too"
+    expect 2 "$wick" train --data t.csv --out over --profile a.txt --profile ./a.txt && has err "what --profile writes too"
+    expect 2 "$wick" train --data t.csv --out over --metrics over/best.safetensors && has err "that the run in over keeps"
+    [ ! -e over ] && cmp t.csv kept.csv || fail "something was written"
+    local before
+    before=$(cksum run/best.safetensors)
+    expect 2 "$wick" report run --out run/best.safetensors && has err "that the run in run keeps"
+    expect 2 "$wick" eval run --profile run/last.safetensors && has err "that the run in run keeps"
+    expect 2 "$wick" eval run/best.safetensors --profile run/best.safetensors && has err "is the model itself"
+    [ "$(cksum run/best.safetensors)" = "$before" ] || fail "the model was written over"
+    # Two that go nowhere are no clash, and a log may have a folder that is yet to be made.
+    expect 0 "$wick" train --data t.csv --out new --log new/logs/l.jsonl --epochs 1 --quiet && [ -s new/logs/l.jsonl ] || fail "no log"
+    expect 0 "$wick" train --data t.csv --out new --log /dev/null --metrics /dev/null --epochs 1 --quiet --force
+}
 test_output_that_can_not_be_written() {
     [ -e /dev/full ] || return 0
     code=0
