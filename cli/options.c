@@ -338,7 +338,7 @@ int options_read(cli_options *o, const char *path, char *error, size_t size) {
         return CLI_BAD_FILE;
     }
     while (code == CLI_OK && getline(&line, &room, file) >= 0) {
-        number++;
+        if (number++ == 0 && strncmp(line, "\xef\xbb\xbf", 3) == 0) memset(line, ' ', 3); /* a byte order mark */
         if ((code = read_line(o, line, of_file, why, sizeof why)) != CLI_OK)
             snprintf(error, size, "%s:%lld: %s", path, number, why);
     }

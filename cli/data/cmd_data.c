@@ -55,6 +55,16 @@ static const char *action_name(int i, const void *user) {
 
 /* ---- what all share ---------------------------------------------------------------------------------------------- */
 
+void data_json_ok(const data_job *d, json *j, int64_t broken, int64_t count) {
+    char text[1024];
+    json_bool(j, "ok", !broken);
+    if (!broken) return;
+    snprintf(text, sizeof text, "%.900s: %lld of %lld are broken", wick_files_path(d->f), (long long)broken,
+             (long long)count);
+    json_integer(j, "exit", CLI_BAD_FILE);
+    json_text(j, "error", text);
+}
+
 int data_failed(data_job *d, wick_status status, int blame) {
     data_progress_end(d);
     if (status == WICK_ERR_CANCELLED) return log_fail(CLI_INTERRUPTED, "interrupted: nothing was written");

@@ -3,6 +3,7 @@
 #define WICK_CLI_DATA_H
 
 #include "../cli.h"
+#include "../json.h"
 
 #include <stdio.h>
 
@@ -42,6 +43,8 @@ bool data_is_picture(const wick_spec *array, int64_t shape[3]);
 /* How far it is, on standard error: live on a terminal, elsewhere a line every ten seconds. False: interrupted. */
 bool data_progress(data_job *d, const char *doing, int64_t done, int64_t of);
 void data_progress_end(data_job *d);
+/* "ok", and of broken files "exit" and "error" too, as every failure has. */
+void data_json_ok(const data_job *d, json *j, int64_t broken, int64_t count);
 int data_failed(data_job *d, wick_status status, int blame);
 
 /* Draws a recording: its samples over time, and its spectrogram in dB below the loudest. */

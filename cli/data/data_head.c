@@ -15,17 +15,29 @@ enum { COLUMNS = 64, NUMBERS = 16 };
 /* Element i of an array, of the dtypes that IDX and record files have. */
 static double element(wick_dtype dtype, const void *data, size_t i) {
     switch (dtype) {
-    case WICK_U8: case WICK_BOOL: return ((const uint8_t *)data)[i];
-    case WICK_I8: return ((const int8_t *)data)[i];
-    case WICK_I16: return ((const int16_t *)data)[i];
-    case WICK_U16: return ((const uint16_t *)data)[i];
-    case WICK_I32: return ((const int32_t *)data)[i];
-    case WICK_U32: return ((const uint32_t *)data)[i];
-    case WICK_I64: return (double)((const int64_t *)data)[i];
-    case WICK_U64: return (double)((const uint64_t *)data)[i];
-    case WICK_F32: return (double)((const float *)data)[i];
-    case WICK_F64: return ((const double *)data)[i];
-    default: return NAN;
+    case WICK_U8:
+    case WICK_BOOL:
+        return ((const uint8_t *)data)[i];
+    case WICK_I8:
+        return ((const int8_t *)data)[i];
+    case WICK_I16:
+        return ((const int16_t *)data)[i];
+    case WICK_U16:
+        return ((const uint16_t *)data)[i];
+    case WICK_I32:
+        return ((const int32_t *)data)[i];
+    case WICK_U32:
+        return ((const uint32_t *)data)[i];
+    case WICK_I64:
+        return (double)((const int64_t *)data)[i];
+    case WICK_U64:
+        return (double)((const uint64_t *)data)[i];
+    case WICK_F32:
+        return (double)((const float *)data)[i];
+    case WICK_F64:
+        return ((const double *)data)[i];
+    default:
+        return NAN;
     }
 }
 
@@ -38,8 +50,10 @@ static void draw_loudness(const float *x, int64_t n, bool color) {
         float peak = 0;
         for (int64_t i = n * c / COLUMNS; i < n * (c + 1) / COLUMNS; i++) peak = fmaxf(peak, fabsf(x[i]));
         const int level = (int)fminf(8, ceilf(peak * 8));
-        if (color && level) printf("\xE2\x96%c", 0x80 + level); /* U+2581 to U+2588 */
-        else putchar(color ? ' ' : shades[level]);
+        if (color && level)
+            printf("\xE2\x96%c", 0x80 + level); /* U+2581 to U+2588 */
+        else
+            putchar(color ? ' ' : shades[level]);
     }
     putchar('\n');
 }
@@ -105,10 +119,12 @@ static wick_status show_recording(head *h, const wick_file *file) {
         FILE *out = open_memstream(&text, &size);
         status = out ? draw_audio(out, ctx, audio, file->name) : WICK_OK;
         const bool whole = out && !ferror(out), drawn = out && fclose(out) == 0 && whole;
-        if (status == WICK_OK && !drawn) h->code = log_fail(CLI_FAILED, "out of memory");
+        if (status == WICK_OK && !drawn)
+            h->code = log_fail(CLI_FAILED, "out of memory");
         else if (status == WICK_OK && wick_file_write(ctx, path, text, size) != WICK_OK)
             h->code = log_fail(CLI_FAILED, "%s", wick_context_error(ctx));
-        else if (status == WICK_OK) h->drawn = true;
+        else if (status == WICK_OK)
+            h->drawn = true;
         free(text);
     }
     wick_audio_free(&audio);
@@ -145,10 +161,14 @@ static wick_status show(head *h, int64_t i, const wick_file *file) {
         log_print("#%lld%s%s%s%s", (long long)i, *file->name ? " " : "", file->name, class_name ? ": " : "",
                   class_name ? class_name : "");
     }
-    if (!strcmp(what, "picture")) status = show_picture(h, file);
-    else if (!strcmp(what, "recording")) status = show_recording(h, file);
-    else if (!strcmp(what, "array")) show_array(h, file);
-    else if (!h->d->o->json) printf(", %zu bytes\n", file->size);
+    if (!strcmp(what, "picture"))
+        status = show_picture(h, file);
+    else if (!strcmp(what, "recording"))
+        status = show_recording(h, file);
+    else if (!strcmp(what, "array"))
+        show_array(h, file);
+    else if (!h->d->o->json)
+        printf(", %zu bytes\n", file->size);
     if (status != WICK_OK && h->d->o->json) json_text(&h->j, "broken", log_why(h->d->ctx, status));
     if (h->d->o->json) json_close(&h->j, '}');
     return status;
@@ -156,6 +176,7 @@ static wick_status show(head *h, int64_t i, const wick_file *file) {
 
 int data_head(data_job *d) {
     head h = {.d = d};
+    int64_t broken = 0;
     const int64_t n = wick_files_count(d->f), from = d->o->from, last = d->o->count < n - from ? from + d->o->count : n;
     if (from >= n && n)
         return log_fail(CLI_USAGE, "--from %lld: %s has %lld, counted from 0", (long long)from, wick_files_path(d->f),
@@ -167,7 +188,8 @@ int data_head(data_job *d) {
     for (int64_t i = from; i < last; i++) {
         wick_file file;
         wick_status status = wick_files_at(d->f, i, &file);
-        if (status == WICK_OK) status = show(&h, i, &file);
+        if (status == WICK_OK)
+            status = show(&h, i, &file);
         else if (d->o->json) {
             json_open(&h.j, NULL, '{');
             json_integer(&h.j, "index", i);
@@ -176,11 +198,12 @@ int data_head(data_job *d) {
         }
         if (status == WICK_OK) continue;
         h.code = CLI_BAD_FILE; /* and on with the next */
+        broken++;
         if (!d->o->json) log_print("\n#%lld is broken: %s\n", (long long)i, log_why(d->ctx, status));
     }
     if (d->o->json) {
         json_close(&h.j, ']');
-        json_bool(&h.j, "ok", h.code == CLI_OK);
+        data_json_ok(d, &h.j, broken, last - from);
         log_json_close(&h.j);
     }
     if (h.code == CLI_OK && *d->o->svg && !h.drawn)

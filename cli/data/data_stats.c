@@ -161,7 +161,7 @@ int data_verify(data_job *d) {
         json j = {0};
         if (d->o->json) {
             j = log_json_open();
-            json_bool(&j, "ok", !s.n_broken);
+            data_json_ok(d, &j, s.n_broken, s.count);
             json_text(&j, "form", wick_files_form(d->f));
             json_integer(&j, "count", s.count);
             json_integer(&j, "tail", r ? (int64_t)wick_records_tail(r) : 0);
@@ -235,7 +235,7 @@ int data_stats(data_job *d) {
     code = s.n_broken ? CLI_BAD_FILE : CLI_OK;
     if (d->o->json) {
         t = (facts){.as_json = true, .j = log_json_open()};
-        json_bool(&t.j, "ok", !s.n_broken);
+        data_json_ok(d, &t.j, s.n_broken, s.count);
     } else {
         facts_open(&t, false);
         log_print("%s\n", wick_files_path(d->f));

@@ -339,11 +339,21 @@ static int show_json(const runner *r, const labels *names) {
 }
 
 static int show(runner *r, const labels *names) {
-    bool scores = !names->top;
-    for (int i = 0; i < r->n_out && !scores; i++) scores = has_scores(r, i);
+    bool scores = !names->top, named = !*r->o->labels;
+    int64_t classes = 0;
+    for (int i = 0; i < r->n_out && !(scores && named); i++) {
+        if (!has_scores(r, i)) continue;
+        scores = true;
+        if (r->out[i].kind == WICK_VALUE_TENSOR) classes = value_count(&r->out[i]);
+        named |= classes == names->n;
+    }
     if (!scores)
         return log_fail(CLI_USAGE, "--%s: no output of %s is a vector of scores, one for each class",
                         *r->o->labels ? "labels" : "topk", r->o->model);
+    if (!named && !classes) return log_fail(CLI_USAGE, "--labels: %s has the names of its classes", r->o->model);
+    if (!named)
+        return log_fail(CLI_BAD_FILE, "--labels %s: has %lld name%s, a line each, and %s has %lld classes",
+                        r->o->labels, (long long)names->n, plural(names->n), r->o->model, (long long)classes);
     if (r->o->json) return show_json(r, names);
     for (int i = 0; i < r->n_out; i++) {
         const wick_onnx_value *v = &r->out[i];

@@ -183,6 +183,7 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
         return log_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
     wick_status status = wick_onnx_resave(onnx, specs, o->files[0], options);
     ports_open(onnx, specs, open, sizeof open);
+    if (status == WICK_OK && o->fix_open) talk("--fix-open: nothing had to be fixed%s%s", *open ? "; open stay " : "", open);
     if (status == WICK_OK || status == WICK_ERR_IO || !*open) return wrote(ctx, status);
     snprintf(why, sizeof why, "%s", log_why(ctx, status));
     wick_context_clear_error(ctx);

@@ -81,7 +81,7 @@ void labels_print(const labels *l, wick_tensor *x) {
     score *s = scores_of(x, &n);
     for (int64_t i = 0; s && i < n && i < l->top; i++) {
         printf("%12.6g  ", s[i].value);
-        if (s[i].number < l->n) log_print("%s\n", l->names[s[i].number]);
+        if (n == l->n) log_print("%s\n", l->names[s[i].number]);
         else printf("class %lld\n", (long long)s[i].number);
     }
     free(s);
@@ -94,7 +94,7 @@ void labels_json(json *j, const labels *l, wick_tensor *x) {
     for (int64_t i = 0; s && i < n && i < l->top; i++) {
         json_open(j, NULL, '{');
         json_integer(j, "class", s[i].number);
-        json_text(j, "label", s[i].number < l->n ? l->names[s[i].number] : NULL);
+        json_text(j, "label", n == l->n ? l->names[s[i].number] : NULL);
         json_real(j, "score", s[i].value, 9);
         json_close(j, '}');
     }

@@ -12,6 +12,7 @@
 /* Of the one command that this process runs; read-only after the last log_setup. */
 static struct {
     bool quiet, json;
+    bool told; /* --json: the one object is out */
     int color;
     const char *command;
     char rank[24]; /* " (rank 3)"; or "" */
@@ -127,7 +128,7 @@ int log_fail(int code, const char *format, ...) {
     fprintf(stderr, "wick%s%s%s: ", setup.command ? " " : "", setup.command ? setup.command : "", setup.rank);
     write_shown(stderr, text, strlen(text));
     fputc('\n', stderr);
-    if (setup.json) {
+    if (setup.json && !setup.told) {
         json j = log_json_open();
         json_bool(&j, "ok", false);
         json_integer(&j, "exit", code);
@@ -183,6 +184,7 @@ json log_json_open(void) {
 void log_json_close(json *j) {
     json_close(j, '}');
     fputc('\n', stdout);
+    setup.told = true;
 }
 
 const char *plural(int64_t n) { return n == 1 ? "" : "s"; }

@@ -342,6 +342,8 @@ int cmd_quantize(cli_options *o) {
     const char *of_activations[] = {"calibration", "percentile",  "epochs",      "reduce-range",    "correct-bias",
                                     "smooth",      "weight-bits", "wide-layers", "activation-bits", "per-tensor"};
     enum { OF_ACTIVATIONS = sizeof of_activations / sizeof *of_activations };
+    if (options_given(o, "percentile") && strcmp(options_text(o, "calibration"), "percentile") != 0)
+        return log_fail(CLI_USAGE, "--percentile is for --calibration percentile");
     if (o->learn_steps && (!o->epochs || o->per_tensor))
         return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
     for (int i = 0; i < 2; i++) {

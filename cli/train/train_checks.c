@@ -138,6 +138,10 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
         return log_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
     if (training_is_plateau(o) && s->gamma >= 1)
         return log_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
+    if (o->adaptive && !o->workers && !options_given(o, "workers"))
+        return log_fail(blame(whose), "%s--adaptive is for --workers, of which there are none", whose);
+    if (o->lr > 0 && (float)o->lr == 0)
+        return log_fail(blame(whose), "%s--lr %g is 0 in f32, and nothing would be learned", whose, o->lr);
     double value;
     const char *below = trainer_below_zero(o, &value);
     if (below) return log_fail(blame(whose), "%s--%s %g is below 0", whose, below, value);
@@ -163,6 +167,8 @@ int training_check_leaves(const cli_options *o, const char *whose, int64_t batch
             "%s--shard-optimizer keeps the bits of the sum along the tree, which --mode fast gives up: one of "
             "them",
             whose);
+    if (!n && options_given(o, "shares"))
+        return log_fail(blame(whose), "%s--shares are those of --leaves: give those too", whose);
     if (!n && o->sum_mode)
         return log_fail(blame(whose), "%s--mode fast says how leaves are summed: it needs --leaves", whose);
     if (!n) return CLI_OK;

@@ -132,6 +132,9 @@ static int hold_out(training *t, double share) {
     if (!held || !left) {
         wick_dataset_free(&parts[0]);
         wick_dataset_free(&parts[1]);
+        if (options_given(t->o, "validation"))
+            return log_fail(CLI_USAGE, "--validation %s of %lld %s%s leaves none %s", t->o->validation, held + left,
+                            noun, plural(held + left), held ? "to learn from" : "to choose by");
         talk("%lld %s%s are too few to hold any out for validation", held + left, noun, plural(held + left));
         return CLI_OK;
     }
@@ -246,6 +249,31 @@ static bool has_flip(const char *list) {
         if ((n == 4 && strncmp(at, "flip", n) == 0) || (n == 5 && strncmp(at, "vflip", n) == 0)) return true;
     }
     return false;
+}
+
+/* Options that say how data of one kind are read have no effect on those of another. */
+static int check_kind(const training *t) {
+    enum { ARRAYS = 1, TEXTS = 2, IMAGES = 4 };
+    static const option_case cases[] = {
+        {"inputs", ARRAYS, "a file of tensors"},
+        {"layout", ARRAYS, "a file of tensors"},
+        {"tokens", TEXTS, "texts"},
+        {"vocabulary", TEXTS, "texts"},
+        {"length", TEXTS, "texts"},
+        {"image-size", IMAGES, "pictures"},
+        {"as-stored", IMAGES, "pictures"},
+        {"input-range", IMAGES, "pictures"},
+    };
+    const bool texts = source_is_text_coding(t->coding);
+    char *file = source_find_file(t->o->data, "train");
+    const char *end = file ? strrchr(file, '.') : NULL;
+    const bool table = end && (strcmp(end, ".csv") == 0 || strcmp(end, ".tsv") == 0);
+    free(file);
+    const unsigned now =
+        (table ? 0 : ARRAYS) | (texts ? TEXTS : 0) | (texts || (table && are_rows(t->train)) ? 0 : IMAGES);
+    const option_case *idle = options_idle(t->o, cases, sizeof cases / sizeof *cases, now);
+    if (!idle) return CLI_OK;
+    return log_fail(CLI_USAGE, "--%s has no effect on %s: it is for %s", idle->name, t->o->data, idle->what);
 }
 
 /* Options that are of other tasks than this one. */
@@ -408,7 +436,8 @@ static int choose_defaults(training *t) {
 int training_settle_task(training *t) {
     cli_options *o = t->o;
     const task *is = task_of(o->window ? TASK_REGRESS : source_task(t->train, task_asked(o)));
-    const int code = check_task(t, is);
+    int code = check_task(t, is);
+    if (code == CLI_OK) code = check_kind(t);
     if (code != CLI_OK) return code;
     t->c.task = is;
     t->c.embedding = o->embedding;

@@ -64,7 +64,7 @@ const option_row cmd_train_options[] = {
     {"mode", "exact|fast", CHOICE, "exact", AT(sum_mode), 0, 0, "how --leaves of several ranks are summed: along the tree, with the same bits on any number of ranks; or by the transport's all-reduce, whose bits depend on how many there are"},
     {"wire", "f32|bf16", CHOICE, "f32", AT(wire), 0, 0, "--mode fast: what gradients are sent as; bf16 is half the bytes, and what rounding takes away is added to the next gradient"},
     {"class-weights", "LIST", TEXT, "", AT(class_weights), 0, 0, "how much a sample of each class counts in the loss: balanced, so that rare classes count as much as common ones, or a number for each class in their order: 1,5,0.5"},
-    {"label-smoothing", "P", REAL, "0", AT(label_smoothing), 0, 1, "part of the target that is spread over all classes"},
+    {"label-smoothing", "P", REAL, "0", AT(label_smoothing), 0, 0.999, "part of the target that is spread over all classes"},
     {"quantize", "no|int8|int4", CHOICE, "no", AT(quantize), 0, 0, "when the run is done, train its best weights on with rounded weights and activations, and write integers to int8.onnx or int4.onnx (4 bits of weights, 8 of activations) in its folder, judged on what was held out"},
     {"quantize-epochs", "N", INTEGER, "0", AT(quantize_epochs), 0, 1e6, "--quantize: epochs with rounded numbers; 0: a fifth of --epochs, at least one"},
     {"teacher", "MODEL", LIST, "", AT(teacher), 0, 0, "also learn from what this trained model says of the images (distillation): a run, a checkpoint or an ONNX file; of several, from their mean"},

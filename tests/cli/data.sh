@@ -118,7 +118,8 @@ test_what_is_there_is_not_overwritten() {
 test_damage_is_found_and_named() {
     rm -rf bad && cp -r photos bad && head -c 60 "$golden"/images/rgb8.png >bad/cat/b.png && echo none >bad/dog/c.jpg
     expect 3 "$wick" data verify bad && has out "2 of 4 are broken" && has out "cat/b.png" && has out "dog/c.jpg"
-    expect 3 "$wick" data stats bad --json && valid_json out && [ "$(json out n_broken)" = 2 ] || fail "not two"
+    expect 3 "$wick" data stats bad --json && valid_json out && [ "$(json out n_broken)" = 2 ] && [ "$(json out exit)" = 3 ] && has out '"error": "bad: 2 of 4 are broken"' || fail "not two"
+    expect 3 "$wick" data head bad --json && valid_json out && [ "$(json out exit)" = 3 ] || fail "no exit code"
     expect 0 "$wick" data verify photos
     expect 0 "$wick" data pack idx d.wrec && cp d.wrec cut.wrec
     printf '\xff' | dd of=cut.wrec bs=1 seek=400 conv=notrunc 2>/dev/null

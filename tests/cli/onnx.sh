@@ -243,6 +243,11 @@ test_classes() {
     expect 0 "$wick" run "$mnist/model.onnx" --input "$mnist/test_data_set_0/input_0.pb" --labels names --topk 2 && has out "digit " && [ "$(wc -l <out)" = 3 ] || fail "not 2 classes"
     expect 0 "$wick" run "$mnist/model.onnx" --input "$mnist/test_data_set_0/input_0.pb" --topk 3 --json && valid_json out && has out '"score"' && has out '"label": null'
     expect 3 "$wick" run "$mnist/model.onnx" --input random --labels nothing && has err "nothing: cannot be read"
+    # A header line, or a list for another model, would give classes the names of others.
+    { echo name; cat names; } >headed
+    expect 3 "$wick" run "$mnist/model.onnx" --input random --labels headed && has err "has 11 names, a line each, and $mnist/model.onnx has 10 classes"
+    head -n 1 names >one
+    expect 3 "$wick" run "$mnist/model.onnx" --input random --labels one --json && has err "has 1 name, "
 }
 # Whether the process has the pipe open to read it all: not O_NONBLOCK (04000), as for a look at what it is.
 reads_waiting() {

@@ -165,7 +165,7 @@ test_nothing_is_written_over_what_is_read() {
     [ "$(cksum run/best.safetensors)" = "$before" ] || fail "the model was written over"
     # Two that go nowhere are no clash, and a log may have a folder that is yet to be made.
     expect 0 "$wick" train --data t.csv --out new --log new/logs/l.jsonl --epochs 1 --quiet && [ -s new/logs/l.jsonl ] || fail "no log"
-    expect 0 "$wick" train --data t.csv --out new --log /dev/null --metrics /dev/null --epochs 1 --quiet --force
+    expect 0 "$wick" train --data t.csv --out new --log /dev/null --epochs 1 --quiet --force
 }
 test_output_that_can_not_be_written() {
     [ -e /dev/full ] || return 0
@@ -173,5 +173,9 @@ test_output_that_can_not_be_written() {
     "$wick" ops >/dev/full 2>err || code=$?
     [ "$code" = 1 ] || fail "exit code $code for a full standard output"
     has err "standard output"
+    code=0
+    "$wick" eval run --json >&- 2>err || code=$?
+    [ "$code" = 1 ] && has err "standard output" || fail "exit code $code for a closed standard output"
+    expect 0 "$wick" train --data data --hidden 8 --epochs 1 --out silent --quiet
 }
 test_main

@@ -65,6 +65,16 @@ test_several_targets_in_any_form_of_table() {
     printf 'a,y\n1,2.5\n2,x\n3,1.5\n' >text.csv && expect 3 "$wick" train --data text.csv --target y --out no && has err "line 3" && has err "is no number"
     expect 2 "$wick" train --data gaps.tsv --task classify --loss mae --out no && has err "--loss is for --task regress"
     expect 2 "$wick" train --data gaps.tsv --noise 0.1 --out no && has err "--noise is for --task autoencode"
+    # What is said about data of another kind, or by half, would do nothing.
+    for option in "--vocabulary 10" "--length 10" "--tokens bytes" "--inputs a,b" "--image-size 10" --as-stored "--layout nhwc" "--input-range 0,1"; do
+        expect 2 "$wick" train --data gaps.tsv $option --out no && has err "${option%% *} has no effect on " && has err ": it is for "
+    done
+    expect 2 "$wick" train --data gaps.tsv --shares even --out no && has err "--shares are those of --leaves"
+    expect 2 "$wick" train --data gaps.tsv --adaptive --out no && has err "--adaptive is for --workers"
+    expect 2 "$wick" train --data gaps.tsv --lr 1e-50 --out no && has err "--lr 1e-50 is 0 in f32"
+    for option in 0.999 1e-9; do
+        expect 2 "$wick" train --data gaps.tsv --validation $option --out no && has err "--validation $option of "
+    done
     expect 2 "$wick" train --data gaps.tsv --label-smoothing 0.1 --out no && has err "--label-smoothing is for --task classify"
 }
 # A table on a terminal has 64 rows of targets at most, and says how many others there are; JSON has all.
@@ -186,6 +196,7 @@ test_options_of_a_file() {
     local line
     for line in "epoks = 2" "epochs" "epochs = two" "epochs = 2
 epochs = 3" "quiet" "no-standardise = maybe" "= 3"; do printf '%s\n' "$line" >bad.txt; expect 2 "$wick" train --data houses.csv --config bad.txt --out no && has err "bad.txt:"; done
+    printf '\357\273\277epochs = 3\n' >marked.txt && expect 0 "$wick" train --data houses.csv --config marked.txt --dry-run --json && [ "$(json out epochs)" = 3 ] || fail "$(cat out)"
     printf 'data = x\nepochs = 0\n' >bad.txt && expect 2 "$wick" train --config bad.txt --out no && has err "bad.txt:2"
     expect 3 "$wick" train --config nowhere.txt --out no && has err "nowhere.txt"
     expect 2 "$wick" train --resume first --config some.txt && has err "leave out --config"

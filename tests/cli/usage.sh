@@ -92,7 +92,7 @@ test_bad_values() {
     expect 2 "$wick" train --lr ""
     expect 2 "$wick" train --dropout 1
     expect 2 "$wick" train --optimizer rmspropp && has err "sgd|adam|adamw|muon|adamax"
-    expect 2 "$wick" train --label-smoothing 1.1 && has err "from 0 to 1"
+    expect 2 "$wick" train --label-smoothing 1 && has err "from 0 to 0.999"
     expect 2 "$wick" train --ema 1
     expect 2 "$wick" train --schedule "" && has err "constant|step|cosine|multistep"
     expect 2 "$wick" train --epochs && has err "needs N"
