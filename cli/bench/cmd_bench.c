@@ -2,7 +2,6 @@
  * version of itself. */
 #include "alone.h"
 #include "peers.h"
-#include "tables.h"
 #include "../options.h"
 #include "../paths.h"
 #include "../term/log.h"
@@ -21,19 +20,16 @@ enum { LEAST_SAMPLES = 10, MOST_THREAD_COUNTS = 8 };
 /* Networks, and rows that are about memory, have it measured. */
 static bool is_of_memory(const bench_row *row) { return row->network || strcmp(row->suite, "memory") == 0; }
 
-/* "gemm", "f32_*" and "gemm/f32_*" are all patterns of a row, which is `size` in "targets" and "goals". */
-static bool matches(const char *pattern, const bench_row *row, const char *size) {
+/* "gemm", "f32_*" and "gemm/f32_*" are all patterns of a row. */
+static bool matches(const char *pattern, const bench_row *row) {
     bench_key both;
-    char key[sizeof both + 8];
     snprintf(both, sizeof both, "%s/%s", row->suite, row->name);
-    snprintf(key, sizeof key, "%s%s%s", both, *size ? " " : "", size);
     return fnmatch(pattern, row->suite, 0) == 0 || fnmatch(pattern, row->name, 0) == 0 ||
-           fnmatch(pattern, both, 0) == 0 || tables_want(pattern, key) ||
-           (strcmp(pattern, "memory") == 0 && is_of_memory(row));
+           fnmatch(pattern, both, 0) == 0 || (strcmp(pattern, "memory") == 0 && is_of_memory(row));
 }
-static bool wanted(const cli_options *o, const bench_row *row, const char *size) {
-    bool any = !o->model || matches(o->model, row, size);
-    for (int i = 0; i < o->n_files; i++) any |= matches(o->files[i], row, size);
+static bool wanted(const cli_options *o, const bench_row *row) {
+    bool any = !o->model || matches(o->model, row);
+    for (int i = 0; i < o->n_files; i++) any |= matches(o->files[i], row);
     return any;
 }
 static bool known_sizes(const char *list) {
@@ -187,14 +183,10 @@ static void list_rows(const cli_options *o) {
     const bench_row *row;
     const char *size;
     for (int i = 0; (row = bench_row_at(i)); i++) {
-        bool any = false;
-        for (int k = 0; (size = bench_row_size(row, k)); k++) {
-            if (!wanted(o, row, size)) continue;
-            if (!any) printf("%s/%s", row->suite, row->name);
-            printf("%s%s", *size ? " " : "", size);
-            any = true;
-        }
-        if (any) printf("\n");
+        if (!wanted(o, row)) continue;
+        printf("%s/%s", row->suite, row->name);
+        for (int k = 0; (size = bench_row_size(row, k)); k++) printf("%s%s", *size ? " " : "", size);
+        printf("\n");
     }
 }
 
@@ -220,7 +212,7 @@ static int plan_rows(const cli_options *o, const int *threads, int n_threads, be
     for (int t = 0; t < n_threads; t++)
         for (int i = 0; (row = bench_row_at(i)); i++)
             for (int k = 0; (size = bench_row_size(row, k)); k++) {
-                if (!wanted(o, row, size) || !in_list(o->sizes, size)) continue;
+                if (!wanted(o, row) || !in_list(o->sizes, size)) continue;
                 bench_result *r = &all->at[all->n++];
                 *r = (bench_result){.row = row, .threads = threads[t]};
                 snprintf(r->key, sizeof r->key, "%s/%s%s%s", row->suite, row->name, *size ? " " : "", size);
@@ -358,12 +350,10 @@ int cmd_bench(cli_options *o) {
     bench_results all = {0};
     for (int p = -1; p < o->n_files && o->model; p++) {
         const char *pattern = p < 0 ? o->model : o->files[p];
-        bool any = strcmp(pattern, "ceilings") == 0 || tables_named(pattern);
-        for (int i = 0; !any && (row = bench_row_at(i)); i++) any = matches(pattern, row, "");
+        bool any = strcmp(pattern, "ceilings") == 0;
+        for (int i = 0; !any && (row = bench_row_at(i)); i++) any = matches(pattern, row);
         if (!any) return refuse_pattern(pattern);
-        all.tables |= tables_named(pattern);
     }
-    if (!o->model) all.tables = tables_named("targets") | tables_named("goals");
     if (o->list) return list_rows(o), CLI_OK;
     int threads[MOST_THREAD_COUNTS], n_threads = 0, code = read_threads(o, threads, &n_threads);
     const bool compares = *o->against || *o->regress;
@@ -393,7 +383,6 @@ int cmd_bench(cli_options *o) {
         results_print(&all.at[i]);
     }
     if (code == CLI_OK && !o->json && all.n) results_print_summary(&all);
-    for (int i = 0; code == CLI_OK && !o->json && i < TABLES; i++) table_print(tables_fill((bench_table_id)i, &all));
     for (int i = 0; i < all.n && code == CLI_OK; i++)
         code = *all.at[i].why || all.at[i].verdict == VERDICT_SLOWER ? CLI_FAILED : CLI_OK;
     results_free(&all);

@@ -1,5 +1,5 @@
 /* page.c: the results as one HTML page, the roofline and a table for each suite; and the tables in Markdown. */
-#include "tables.h"
+#include "results.h"
 
 #include "../report/chart.h"
 #include "../report/html.h"
@@ -145,25 +145,6 @@ static void write_suite(FILE *out, const bench_results *all, const char *suite) 
     fputs("</tbody></table></div>\n", out);
 }
 
-static void write_table(FILE *out, const bench_table *t) {
-    if (!t) return;
-    fprintf(out, "<h2>%s</h2><p>", t->title);
-    html_text(out, t->note);
-    fputs("</p><div class=\"card wide\"><table><thead><tr>", out);
-    for (int c = 0; c < t->columns; c++) fprintf(out, "<th>%s</th>", t->heads[c]);
-    fputs("</tr></thead><tbody>\n", out);
-    for (int i = 0; i < t->n; i++) {
-        fputs("<tr>", out);
-        for (int c = 0; c < t->columns; c++) {
-            fputs("<td>", out);
-            html_text(out, t->cells[i][c]);
-            fputs("</td>", out);
-        }
-        fputs("</tr>\n", out);
-    }
-    fputs("</tbody></table></div>\n", out);
-}
-
 void results_write_page(FILE *out, const bench_results *all) {
     html_begin(out, "wick bench");
     fprintf(out,
@@ -192,7 +173,6 @@ void results_write_page(FILE *out, const bench_results *all) {
                         ceiling_compute_unit((ceiling_compute)k), ceiling_compute_how((ceiling_compute)k, c->tier));
         fputs("</tbody></table></div>\n", out);
     }
-    for (int i = 0; i < TABLES; i++) write_table(out, tables_fill((bench_table_id)i, all));
     for (int i = 0; i < all->n; i++) {
         bool before = false;
         for (int k = 0; k < i; k++) before |= strcmp(all->at[k].row->suite, all->at[i].row->suite) == 0;
@@ -219,17 +199,6 @@ static int peer_names(const bench_results *all, const char *names[BENCH_PEERS]) 
     return n;
 }
 
-static void mark_table(FILE *out, const bench_table *t) {
-    if (!t) return;
-    fprintf(out, "%s\n\n", t->note);
-    for (int i = -2; i < t->n; i++) {
-        for (int c = 0; c < t->columns; c++)
-            fprintf(out, i == -1 ? "|---" : "| %s ", i < 0 ? t->heads[c] : t->cells[i][c]);
-        fputs("|\n", out);
-    }
-    fputs("\n", out);
-}
-
 void results_write_markdown(FILE *out, const bench_results *all) {
     const char *names[BENCH_PEERS];
     const int n = peer_names(all, names);
@@ -246,7 +215,6 @@ void results_write_markdown(FILE *out, const bench_results *all) {
                     1e-9 * c->level[k].rate[CEILING_COPY]);
         fprintf(out, ".\n\n");
     }
-    for (int i = 0; i < TABLES; i++) mark_table(out, tables_fill((bench_table_id)i, all));
     const bool memory = any_memory(all);
     fprintf(out, "| row | threads | median | of its ceiling |%s", memory ? " MB by the plan / measured |" : "");
     for (int p = 0; p < n; p++) fprintf(out, " %s |", names[p]);

@@ -1,7 +1,5 @@
 #include "results.h"
 
-#include "tables.h"
-
 #include "../term/log.h"
 
 #include <math.h>
@@ -222,6 +220,5 @@ void results_write_json(const bench_results *all) {
     json_open(&j, "rows", '[');
     for (int i = 0; i < all->n; i++) write_result(&j, &all->at[i]);
     json_close(&j, ']');
-    for (int i = 0; i < TABLES; i++) tables_write_json((bench_table_id)i, &j, all);
     log_json_close(&j);
 }

@@ -46,8 +46,7 @@ typedef struct bench_result {
 typedef struct bench_results {
     int n, n_roofs;
     bench_result *at;
-    roof *roofs;     /* one for each number of threads */
-    unsigned tables; /* what they come to, of tables.h: a bit set */
+    roof *roofs; /* one for each number of threads */
 } bench_results;
 
 typedef char time_text[24];

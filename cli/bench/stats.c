@@ -73,35 +73,25 @@ static double median_of_draws(const samples *s, double *room, uint64_t *state) {
     return rank_of(room, s->n, 0.5);
 }
 
-enum { DRAWS = 1000 };
-
-/* Logarithms of the ratio of medians, of both drawn again, added to those of other pairs. False: out of memory. */
-static bool add_draws(const samples *a, const samples *b, double logs[DRAWS], uint64_t *state) {
-    double *room = malloc((size_t)(a->n > b->n ? a->n : b->n) * sizeof *room);
-    for (int i = 0; room && i < DRAWS; i++) {
-        const double of_a = median_of_draws(a, room, state);
-        logs[i] += log(of_a / median_of_draws(b, room, state));
+double stats_ratio(const samples *a, const samples *b, double *low, double *high) {
+    enum { DRAWS = 1000 };
+    const double ratio = stats_quantile(a, 0.5) / stats_quantile(b, 0.5);
+    double ratios[DRAWS], *room = malloc((size_t)(a->n > b->n ? a->n : b->n) * sizeof *room);
+    uint64_t state = 1;
+    *low = *high = ratio;
+    if (!room || !a->n || !b->n) {
+        free(room);
+        return ratio;
+    }
+    for (int i = 0; i < DRAWS; i++) {
+        const double of_a = median_of_draws(a, room, &state);
+        ratios[i] = of_a / median_of_draws(b, room, &state);
     }
     free(room);
-    return room;
-}
-
-double stats_mean_ratio(int n, const samples *const *a, const samples *const *b, double *low, double *high) {
-    double logs[DRAWS] = {0}, mean = 0;
-    uint64_t state = 1;
-    bool drawn = n > 0;
-    for (int i = 0; i < n; i++) {
-        mean += log(stats_quantile(a[i], 0.5) / stats_quantile(b[i], 0.5)) / n;
-        drawn = drawn && a[i]->n && b[i]->n && add_draws(a[i], b[i], logs, &state);
-    }
-    qsort(logs, DRAWS, sizeof *logs, by_value);
-    *low = drawn ? exp(rank_of(logs, DRAWS, 0.025) / n) : exp(mean);
-    *high = drawn ? exp(rank_of(logs, DRAWS, 0.975) / n) : exp(mean);
-    return exp(mean);
-}
-
-double stats_ratio(const samples *a, const samples *b, double *low, double *high) {
-    return stats_mean_ratio(1, &a, &b, low, high);
+    qsort(ratios, DRAWS, sizeof *ratios, by_value);
+    *low = rank_of(ratios, DRAWS, 0.025);
+    *high = rank_of(ratios, DRAWS, 0.975);
+    return ratio;
 }
 
 double stats_same(const samples *a, const samples *b) {

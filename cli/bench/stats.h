@@ -27,8 +27,6 @@ double stats_mad(const samples *s);
 /* Median of a by median of b, and its 95 % interval by the bootstrap: both are drawn again, 1000 times; always the same
  * draws. */
 double stats_ratio(const samples *a, const samples *b, double *low, double *high);
-/* The geometric mean of such ratios of n pairs, and its interval. */
-double stats_mean_ratio(int n, const samples *const *a, const samples *const *b, double *low, double *high);
 /* Probability of a difference in rank at least as large as between a and b if both came from one distribution: the
  * Mann-Whitney U test, by the normal approximation with corrections for ties and continuity (Conover, section 5.1). 1
  * where there are too few to tell. */

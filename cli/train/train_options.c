@@ -288,7 +288,8 @@ const option_row cmd_prune_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
-    OPTIONS_END};
+    OPTIONS_END
+};
 
 const option_row cmd_shrink_options[] = {
     HEADING("Data"),
@@ -327,7 +328,8 @@ const option_row cmd_shrink_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
-    OPTIONS_END};
+    OPTIONS_END
+};
 
 const option_row cmd_info_options[] = {
     HEADING("Network"),

@@ -27,7 +27,12 @@ static void print_type(wick_str *s, const wick_graph *g, const wick_type *t) {
 /* Names out of files begin no lines and steer no terminals. */
 static void print_place(wick_str *s, const char *place) {
     wick_str_add(s, "  @ ");
-    for (const char *c = place; *c; c++) wick_str_add(s, "%c", (unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c);
+    while (*place) {
+        int n = 0;
+        while ((unsigned char)place[n] >= ' ' && place[n] != 0x7F) n++;
+        wick_str_add(s, place[n] ? "%.*s?" : "%.*s", n, place);
+        place += n + (place[n] != 0);
+    }
 }
 
 static void print_graph(wick_str *s, wick_graph *g, int indent, const wick_graph *outer, bool places) {

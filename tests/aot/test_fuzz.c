@@ -121,7 +121,7 @@ static bool printable(trial *t, design *d) {
 
 TEST(random_graphs_keep_their_results_as_c) {
     const char *many = getenv("WICK_FUZZ_PRINTED"), *one = getenv("WICK_FUZZ_SEED");
-    const long graphs = one ? 1 : many ? atol(many) : TEST_SANITIZED ? 3 : 30;
+    const long graphs = one ? 1 : many ? atol(many) : TEST_SANITIZED ? 3 : 16;
     const wick_tier before = wick_tier_current();
     trial t = {0};
     long steps = 0;

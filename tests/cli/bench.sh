@@ -60,21 +60,39 @@ END
     fi
 }
 test_tables() {
-    expect 0 "$wick" bench --list targets && has out "gemm/naive_f32_1000x1000x1000" && has out "train/mnist_12m_64"
-    expect 0 "$wick" bench --list goals && has out "images/max_pool 64K 16M" && has out "update/adam" && lacks out startup
-    [ -z "${SANITIZED:-}" ] || { echo "  skipped: the published figures' large products take minutes under sanitizers"; return 0; }
-    expect 0 "$wick" bench targets --time 0 --json --markdown targets.md --html targets.html && valid_json out
-    has targets.md "| elementwise, 1M elements: add | 1 | 1 ms | " && has targets.html "<h2>Published figures</h2>" && lacks targets.md Goals
-    python3 - <<'END' || fail "targets"
+    local goals=${0%/*}/../../bench/goals.py
+    command -v python3 >/dev/null || { echo "  skipped: no python3"; return 0; }
+    expect 0 python3 "$goals" "$wick" targets --list && has out "gemm/naive_f32_1000x1000x1000" && has out "train/mnist_12m_64"
+    [ "$(wc -l <out)" = 17 ] || fail "rows of published figures: $(wc -l <out)"
+    expect 0 python3 "$goals" "$wick" goals --list && has out "images/max_pool 64K 16M" && has out "update/adam" && lacks out startup
+    # The best peer of each row: 2 of 2 and 3, 0.5 of 4 and 0.5. The third row is of no group.
+    python3 - <<'END'
 import json
-out = json.load(open("out"))
-targets = {t["name"]: t for t in out["targets"]}
-assert len(targets) >= 18 and all(t["measured"] > 0 and t["ratio"] > 0 for t in targets.values()), targets
-step = next(r for r in out["rows"] if r["row"] == "train/mnist_12m_64")
-epoch = targets["MNIST epoch of 10000 images, batch 64, from a step's time"]
-assert abs(epoch["measured"] / (157 * step["median_us"] * 1e-6) - 1) < 1e-3 and abs(epoch["ratio"] * epoch["measured"] / 45 - 1) < 1e-2, epoch
-memory = [t for t in out["targets"] if t["unit"] == "bytes"]
-assert len(memory) == 6 and all(5e7 < t["measured"] < 2e9 for t in memory), memory
+def row(key, us, share, **peers):
+    peers = [{"name": name, "ratio": times, "samples_us": 8 * [times * us]} for name, times in peers.items()]
+    return {"row": key, "threads": 1, "ran": True, "samples_us": 8 * [us], "share": share, "peers": peers}
+rows = [row("gemm/f32_64x64x64", 10, 0.9, PyTorch=2, OpenBLAS=3), row("gemm/f32_2048x2048x2048", 1e5, 0.4, PyTorch=4, OpenBLAS=0.5),
+        row("gemm/f32_33x65x129", 100, 0.1, PyTorch=0.1, OpenBLAS=0.1)]
+json.dump({"ceilings": [{"threads": 1, "tier": "avx2"}], "rows": rows}, open("rows.json", "w"))
+END
+    expect 0 python3 "$goals" rows.json goals
+    has out "| 1 | 2 | the best: 1.00 (1.00 .. 1.00) | 0.50 (gemm/f32_2048x2048x2048) | 60 % (40 %: gemm/f32_2048x2048x2048) | 1.0 times, none below 0.9 | no |"
+    has out "| GEMM f32, from 256 up | 1 | 1 | the best: 0.50 (0.50 .. 0.50) | 0.50 (gemm/f32_2048x2048x2048) | 40 % (40 %: gemm/f32_2048x2048x2048) | 85 % | no |"
+    has out "split into bf16 (AMX) | 1 | 1 | " && has out "| 1.6 times | needs AMX |"
+    [ -z "${SANITIZED:-}" ] || { echo "  skipped: the published figures' large products take minutes under sanitizers"; return 0; }
+    expect 0 python3 "$goals" "$wick" targets --time 0
+    has out "| elementwise, 1M elements: add | 1 | 1 ms | " && has out "| memory of it, with the images | 1 | 0.80 GB | 0."
+    [ "$(wc -l <out)" = 27 ] || fail "published figures: $(wc -l <out) lines"
+    python3 - <<'END' || fail "targets"
+cells = [line.strip("| \n").split(" | ") for line in list(open("out"))[2:]]
+times = {c[0]: float(c[4]) for c in cells}
+assert all(t > 0 for t in times.values()), times
+def value(name):
+    number, unit = next(c for c in cells if c[0] == name)[3].split()
+    return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit]
+epoch, larger = (f"MNIST epoch of {n} images, batch 64, from a step's time" for n in (10000, 100000))
+assert abs(value(larger) / value(epoch) / (1563 / 157) - 1) < 0.02, cells
+assert abs(times[epoch] * value(epoch) / 45 - 1) < 0.02, cells
 END
 }
 # A repository whose command is this very one.

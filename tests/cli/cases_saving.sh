@@ -17,7 +17,7 @@ flip() { # FILE PLACE BIT
 test_no_flipped_bit_of_a_checkpoint_is_accepted() {
     for file in run/best.safetensors run/last.safetensors; do
         size=$(stat -c %s $file) header=$(($(od -An -t u8 -N 8 $file) + 8))
-        for i in $(seq "${WICK_FLIPS:-100}"); do
+        for i in $(seq "${WICK_FLIPS:-$(few 100 20)}"); do
             draw $((i % 2 ? header : size)) && place=$drawn
             draw 8
             cp $file flipped.safetensors && flip flipped.safetensors $place $drawn
@@ -166,7 +166,7 @@ kill_writers() {
     expect 0 "${command[@]}"
     took=$((($(date +%s%N) - start) / 1000)) # microseconds
     rm -rf whole && cp -r made whole
-    for i in $(seq "${WICK_WRITER_KILLS:-12}"); do
+    for i in $(seq "${WICK_WRITER_KILLS:-$(few 12 4)}"); do
         [ $((i % 3)) = 0 ] && rm -rf made && mkdir made
         "${command[@]}" >/dev/null 2>killed.err &
         pid=$!

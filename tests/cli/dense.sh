@@ -1,6 +1,5 @@
 # wick train --task dense: a number for each pixel, from PNG of 8 and 16 bits and from .npy; its losses and scores by others, and bad maps by name.
 . "$(dirname "$0")/lib.sh"
-at_least() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 >= b) }' || fail "$1 is $(json out "$1"), not $2"; }
 python=
 for try in "${WICK_PYTHON:-}" python3; do [ -n "$try" ] && command -v "$try" >/dev/null && "$try" -c 'import numpy' 2>/dev/null && python=$try && break; done
 [ -n "$python" ] || { echo "  skipped: no numpy"; exit 0; }

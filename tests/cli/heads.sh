@@ -2,7 +2,6 @@
 . "$(dirname "$0")/lib.sh"
 python=
 for try in "${WICK_PYTHON:-}" python3; do [ -n "$try" ] && command -v "$try" >/dev/null && "$try" -c 'import numpy, sklearn' 2>/dev/null && python=$try && break; done
-at_least() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 >= b) }' || fail "$1 is $(json out "$1"), not $2"; }
 
 # Every tenth row has no rhythm, every seventh no pulse, every ninth says nothing of its tags.
 awk 'function r() { return 2 * rand() - 1 } BEGIN { srand(5); print "a,b,c,rhythm,hr,tags,l_hot,l_wet,grade"

@@ -28,6 +28,12 @@ expect() {
 # has FILE TEXT / lacks FILE TEXT
 has() { grep -qF -e "$2" "$1" || { fail "$1 lacks '$2'"; sed 's/^/    /' "$1" | tail -n 20; }; }
 lacks() { ! grep -qF -e "$2" "$1" || { fail "$1 has '$2'"; sed 's/^/    /' "$1" | tail -n 20; }; }
+# Is this .ci/run's sample under sanitizers? They look at the command's memory: of the same training they see as much in
+# few epochs, and on few numbers of ranks. few ALL SOME: what is taken.
+brief() { [ -n "${SANITIZED:-}" ] && [ -z "${WICK_LONG:-}" ]; }
+few() { if brief; then echo "$2"; else echo "$1"; fi; }
+# at_least KEY N: of the JSON in out. A brief training learns little, but has a figure.
+at_least() { awk -v a="$(json out "$1")" -v b="$(few "$2" 0)" 'BEGIN { exit !(a ~ /^[0-9]/ && a + 0 >= b) }' || fail "$1 is $(json out "$1"), not $2"; }
 valid_json() {
     command -v python3 >/dev/null || return 0
     python3 -m json.tool "$1" >/dev/null || { fail "$1 is no JSON"; head -c 400 "$1"; }

@@ -42,7 +42,7 @@ kill_often() { # KILLS WHOLE OPTION...: against an undisturbed run in WHOLE, and
     [ $kills -ge "$wanted" ] && [ $resumed -ge 3 ] || fail "too few"
     [ ! -e killed ] || { expect 0 "$wick" train --resume killed && check_equal killed killed.jsonl "$undisturbed"; }
 }
-test_killed_at_random_moments() { kill_often "${WICK_KILLS:-5}" whole "${run[@]}"; }
+test_killed_at_random_moments() { kill_often "${WICK_KILLS:-$(few 5 2)}" whole "${run[@]}"; }
 test_convolutional_network_killed_at_random_moments() {
     make_data images 600 60 10 3
     images=(--data images --augment flip,crop=2 --epochs 8 --batch 16 --save-every 7 --net "conv 8 3 same nobias, bn, relu, maxpool 2, dropout 0.2,

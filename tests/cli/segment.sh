@@ -1,6 +1,5 @@
 # wick train --task segment: pictures and masks in every layout, what masks hold, bad ones by name, and what the other commands make of such a model.
 . "$(dirname "$0")/lib.sh"
-at_least() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 >= b) }' || fail "$1 is $(json out "$1"), not $2"; }
 python=
 for try in "${WICK_PYTHON:-}" python3; do [ -n "$try" ] && command -v "$try" >/dev/null && "$try" -c 'import numpy' 2>/dev/null && python=$try && break; done
 can() { [ -n "$python" ] && "$python" -c "import $1" 2>/dev/null || { echo "  skipped: no $1"; return 1; }; }

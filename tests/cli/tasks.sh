@@ -3,7 +3,6 @@
 golden=$(cd "$(dirname "$0")/../golden" && pwd)
 # rows SEED N AWK: N rows that the program prints, of i and four random numbers a, b, c, d from -1 to 1
 rows() { awk -v seed="$1" -v n="$2" "function r() { return 2 * rand() - 1 } BEGIN { srand(seed); for (i = 0; i < n; i++) { a = r(); b = r(); c = r(); d = r(); $3 } }"; }
-at_least() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 >= b) }' || fail "$1 is $(json out "$1"), not $2"; }
 at_most() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 <= b) }' || fail "$1 is $(json out "$1"), not below $2"; }
 python=
 for try in "${WICK_PYTHON:-}" python3; do [ -n "$try" ] && command -v "$try" >/dev/null && "$try" -c 'import numpy, sklearn' 2>/dev/null && python=$try && break; done

@@ -94,7 +94,7 @@ wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg
 static wick_status show(wick_graph *graph, const char *pass, wick_msg *msg) {
     const wick_compile_options *told = graph->planning ? graph->planning->options : NULL;
     const wick_allocator *alloc = &graph->ctx->alloc;
-    for (size_t size = 4096; told && told->on_pass; size *= 4) {
+    for (size_t size = 4096 + 128 * graph->n; told && told->on_pass; size *= 4) { /* a line takes less, mostly */
         char *text = wick_alloc(alloc, size);
         if (!text) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory printing the graph");
         wick_str s = wick_str_on(text, size);
