@@ -336,6 +336,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     wick_gemm *g = &m.gemm;
     const char *const dense = m.batch_rank || tb->rank != 2 ? "each product of the batch has a matrix of its own"
                                                             : wick_lower_sparse(l, node->in[1], 0, 1, 0, g);
+    g->b_constant = !g->narrow && (wick_lower_is_kept(l, node->in[1]) || !dense);
     if (dense && m.batch_rank == 0 && tb->rank == 2 && wick_lower_is_kept(l, node->in[1]) &&
         wick_gemm_wants_rows(g, &l->ctx->tuning)) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
@@ -348,7 +349,6 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         g->bias = 1;
     }
     g->relu = ((const wick_matmul_attr *)node->attr)->relu;
-    g->b_constant = !g->narrow && (wick_lower_is_kept(l, node->in[1]) || !dense);
     g->lower = !g->narrow && is_with_itself(g, &a, &b, &m);
     g->precision = (uint8_t)l->ctx->options.f32_precision;
     wick_gemm_prepare(g, &l->ctx->tuning);

@@ -483,7 +483,9 @@ TEST(rows_do_not_depend_on_how_many_there_are) {
 
 /* The same product with B as it is, its columns contiguous, and with a copy of it by rows. */
 static void check_copy_by_rows(int m, int n, int k, wick_ctype type, bool wanted) {
-    product p = product_make(type, m, n, k, ROWS, PADDED_COLUMNS), q = p;
+    product p = product_make(type, m, n, k, ROWS, PADDED_COLUMNS);
+    p.g.b_constant = false;
+    product q = p;
     q.g.b_row = n;
     q.g.b_col = 1;
     q.b.origin = 0;
@@ -513,6 +515,30 @@ TEST(few_rows_by_columns_that_lie_together_have_the_bits_of_rows_that_do) {
             check_copy_by_rows(m, n, 5 + 300 * (m % 5), m % 2 || m > 4 ? WICK_CF32 : WICK_CF64, m <= 3 && n > 1);
     for (int m = 1; m <= 4; m++) check_copy_by_rows(m, 131, 3000 + m, WICK_CF32, m <= 3); /* rows from far */
     check_copy_by_rows(1, 2049, 1024, WICK_CF32, false); /* as large as a copy would cost more than it saves */
+}
+
+/* A B of more than a MB that is always the same: up to 8 rows go over panels of it. */
+TEST(few_rows_of_a_large_constant_have_the_bits_that_it_gives_where_it_lies) {
+    static const int layouts[] = {ROWS, COLUMNS, PADDED_COLUMNS};
+    for (int m = 1; m <= 9; m++)
+        for (int l = 0; l < 3; l++) {
+            const wick_ctype type = (m + l) % 4 ? WICK_CF32 : WICK_CF64;
+            product p = product_make(type, m, 470 + 13 * m, 590 + 7 * l, m % 2 ? ROWS : COLUMNS, layouts[l]);
+            p.g.b_constant = true;
+            product q = p;
+            q.g.b_constant = false;
+            FOR_TIERS(tier) {
+                void *packed = product_run(&p, RANDOM_RANGES), *in_place = product_run(&q, IN_ORDER);
+                if (m <= 8) CHECK_MSG((p.g.tasks_pack > 0) == (tier != WICK_TIER_REF), "m %d layout %d", m, l);
+                if (m <= 8) CHECK(!wick_gemm_wants_rows(&p.g, NULL));
+                CHECK_MSG(!memcmp(packed, in_place, (size_t)p.c_count * p.elem), "m %d layout %d tier %d", m, l,
+                          (int)tier);
+                if (m == 3) product_check(&p, packed);
+                free(packed);
+                free(in_place);
+            }
+            product_free(&p);
+        }
 }
 
 /* Narrow ones may be computed as their transpose. */

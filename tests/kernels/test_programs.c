@@ -1,5 +1,6 @@
 /* Programs that are compiled ahead give the bits of their instructions, in place and not, in every tier; numbers are
- * the same everywhere, or change from one run of elements to the next. */
+ * the same everywhere, or change from one run of elements to the next. They are found by what they make: in any order
+ * of inputs, instructions and results, and not with operands in another order. */
 #include "kernels/fused/programs.h"
 #include "test.h"
 
@@ -87,61 +88,141 @@ static void run(const wick_fused *f, int which, bool in_place, int64_t n) {
         if (f->out[o].dtype == WICK_F32) memcpy(results[which][o], ptr[f->n_in + o], (size_t)n * sizeof(float));
 }
 
-static void compare(void (*make)(wick_fused *, int64_t, int64_t), const char *name) {
+typedef void make_fn(wick_fused *f, int64_t runs, int64_t n);
+
+/* The same program with its inputs, instructions and results in another order. */
+static void shuffle(wick_fused *f) {
+    const wick_fused was = *f;
+    uint8_t now[WICK_FUSED_MAX_REGS]; /* by what registers were */
+    bool made[WICK_FUSED_MAX_REGS] = {false};
+    int order[WICK_FUSED_MAX_IO];
+    for (int i = 0; i < f->n_in; i++) order[i] = i;
+    for (int i = f->n_in - 1; i > 0; i--) {
+        const int k = test_rand_int(0, i), other = order[k];
+        order[k] = order[i], order[i] = other;
+    }
+    for (int i = 0; i < f->n_in; i++) {
+        f->in[i] = was.in[order[i]];
+        f->in[i].reg = now[order[i]] = (uint8_t)i;
+        made[order[i]] = true;
+    }
+    for (int done = 0; done < f->n_instr;) {
+        const wick_fused_instr *in = &was.instr[test_rand_int(0, f->n_instr - 1)];
+        if (made[in->dst] || !made[in->src[0]] || !made[in->src[1]] || !made[in->src[2]]) continue;
+        now[in->dst] = (uint8_t)(f->n_in + done);
+        made[in->dst] = true;
+        f->instr[done] = *in;
+        f->instr[done].dst = now[in->dst];
+        for (int k = 0; k < 3; k++) f->instr[done].src[k] = now[in->src[k]];
+        done++;
+    }
+    const int first = test_rand_int(0, f->n_out - 1);
+    for (int o = 0; o < f->n_out; o++) {
+        f->out[o] = was.out[(first + o) % f->n_out];
+        f->out[o].reg = now[f->out[o].reg];
+    }
+    wick_fused_prepare(f, NULL);
+}
+
+/* The bits of the loop, and of its instructions one by one. */
+static void compare_bits(const wick_fused *program, int64_t n, const char *name) {
+    wick_fused f = *program;
+    REQUIRE(f.scratch <= sizeof scratch);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        for (int i = 0; i < f.n_in; i++)
+            for (int j = 0; j < MAX; j++) inputs[i][j] = (float)test_rand_real(0.01, 2);
+        if (f.in[0].dtype == WICK_F32) inputs[0][n / 2] = NAN;
+        for (int i = 0; i < f.n_in; i++)
+            for (int j = 0; j < MAX && f.in[i].dtype == WICK_BOOL; j++)
+                ((uint8_t *)inputs[i])[j] = (uint8_t)test_rand_int(0, 1);
+        f = *program;
+        run(&f, 0, in_place, n);
+        f.layout.program = 0, f.layout.mode = WICK_FUSED_PLAIN;
+        run(&f, 1, in_place, n);
+        for (int o = 0; o < f.n_out; o++)
+            CHECK_MSG(!memcmp(results[0][o], results[1][o], (size_t)n * wick_dtype_size((wick_dtype)f.out[o].dtype)),
+                      "%s, %s, n = %d, result %d", name, wick_tier_name(wick_tier_current()), (int)n, o);
+    }
+}
+
+static void compare(make_fn *make, const char *name, int number, bool shuffled) {
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
         static const struct {
             int64_t runs, n;
         } sizes[] = {{1, 1},   {1, 2},   {1, 15},  {1, 16},   {1, 17},    {1, 447},  {1, 448},  {1, 449}, {1, 1000},
                      {1, MAX}, {2, 256}, {3, 600}, {7, 1001}, {16, 4096}, {2, 2062}, {3, 4800}, {2, MAX}};
-        for (size_t k = 0; k < WICK_COUNTOF(sizes); k++)
-            for (int in_place = 0; in_place < 2; in_place++) {
-                const int64_t n = sizes[k].n;
-                wick_fused f;
-                make(&f, sizes[k].runs, n);
-                /* With one element every input is the same everywhere: nothing is an array, and no program applies. */
-                CHECK_MSG((f.layout.program != 0) == (n > 1), "%s is not recognised at n = %d", name, (int)n);
-                REQUIRE(f.scratch <= sizeof scratch);
-                for (int i = 0; i < f.n_in; i++)
-                    for (int j = 0; j < MAX; j++) inputs[i][j] = (float)test_rand_real(0.01, 2);
-                if (f.in[0].dtype == WICK_F32) inputs[0][n / 2] = NAN;
-                for (int i = 0; i < f.n_in; i++)
-                    for (int j = 0; j < MAX && f.in[i].dtype == WICK_BOOL; j++)
-                        ((uint8_t *)inputs[i])[j] = (uint8_t)test_rand_int(0, 1);
-                run(&f, 0, in_place, n);
-                f.layout.program = 0, f.layout.mode = WICK_FUSED_PLAIN;
-                run(&f, 1, in_place, n);
-                for (int o = 0; o < f.n_out; o++)
-                    CHECK_MSG(
-                        !memcmp(results[0][o], results[1][o], (size_t)n * wick_dtype_size((wick_dtype)f.out[o].dtype)),
-                        "%s, %s, n = %d, result %d", name, wick_tier_name((wick_tier)tier), (int)n, o);
-            }
+        for (size_t k = 0; k < WICK_COUNTOF(sizes); k++) {
+            wick_fused f;
+            make(&f, sizes[k].runs, sizes[k].n);
+            if (shuffled) shuffle(&f);
+            /* With one element every input is the same everywhere: nothing is an array, and no program applies. */
+            CHECK_MSG(f.layout.program == (sizes[k].n > 1 ? number + 1 : 0), "%s is found as %d at n = %d", name,
+                      f.layout.program - 1, (int)sizes[k].n);
+            compare_bits(&f, sizes[k].n, name);
+        }
     }
     wick_tier_force(wick_tier_best());
 }
 
+static const struct {
+    make_fn *make;
+    const char *name;
+} programs[] = {
+#define ROW(name, ...) {fill_##name, #name},
+    WICK_PROGRAMS(ROW)};
+
 TEST(programs_give_the_bits_of_their_instructions) {
-#define COMPARE(name, ...) compare(fill_##name, #name);
-    WICK_PROGRAMS(COMPARE)
+    for (int i = 0; i < WICK_PROGRAM_COUNT; i++) compare(programs[i].make, programs[i].name, i, false);
 }
 
-/* Of the first op that takes two different registers. */
-static void swap_operands(void (*make)(wick_fused *, int64_t, int64_t), const char *name) {
-    wick_fused f;
-    make(&f, 1, 100);
-    const int program = f.layout.program;
-    for (int i = 0; i < f.n_instr; i++) {
-        uint8_t *src = f.instr[i].src, first = src[0];
-        if (wick_fused_arity(&f.instr[i]) != 2 || src[0] == src[1]) continue;
-        src[0] = src[1], src[1] = first;
-        wick_fused_prepare(&f, NULL);
-        CHECK_MSG(program && f.layout.program != program, "%s, op %d", name, i);
-        return;
-    }
+TEST(programs_are_found_in_any_order_of_inputs_instructions_and_results) {
+    test_seed = 28;
+    for (int i = 0; i < WICK_PROGRAM_COUNT; i++) compare(programs[i].make, programs[i].name, i, true);
+}
+
+/* What is no input of the same kind as the other operand can't take its place. */
+static bool are_alike(const wick_fused *f, const uint8_t *src) {
+    if (src[0] >= f->n_in || src[1] >= f->n_in) return src[0] >= f->n_in && src[1] >= f->n_in;
+    return f->in[src[0]].dtype == f->in[src[1]].dtype && f->layout.in_kind[src[0]] == f->layout.in_kind[src[1]];
 }
 TEST(another_order_of_operands_is_not_the_program) {
-#define SWAP(name, ...) swap_operands(fill_##name, #name);
-    WICK_PROGRAMS(SWAP)
+    int refused = 0;
+    for (int p = 0; p < WICK_PROGRAM_COUNT; p++) {
+        wick_fused f;
+        programs[p].make(&f, 1, 100);
+        const wick_fused was = f;
+        for (int i = 0; i < was.n_instr; i++) {
+            const uint8_t *src = was.instr[i].src;
+            if (wick_fused_arity(&was.instr[i]) != 2 || src[0] == src[1]) continue;
+            f = was;
+            f.instr[i].src[0] = src[1], f.instr[i].src[1] = src[0];
+            wick_fused_prepare(&f, NULL);
+            refused += f.layout.program != p + 1;
+            CHECK_MSG(are_alike(&was, src) || f.layout.program != p + 1, "%s, op %d", programs[p].name, i);
+            if (f.layout.program) compare_bits(&f, 100, programs[p].name);
+        }
+    }
+    CHECK(refused > WICK_PROGRAM_COUNT);
+}
+
+/* Of a * b + c: with another op, another result, or an input that is not read. */
+TEST(what_makes_something_else_is_not_the_program) {
+    wick_fused f;
+    fill_mul_add(&f, 1, 100);
+    CHECK(f.layout.program);
+    wick_fused other = f;
+    other.instr[0].op = WICK_EW_sub;
+    wick_fused_prepare(&other, NULL);
+    CHECK(!other.layout.program);
+    other = f;
+    other.out[0].reg = f.instr[0].dst;
+    wick_fused_prepare(&other, NULL);
+    CHECK(!other.layout.program);
+    other = f; /* a * a + c: b is never read */
+    other.instr[0].src[1] = 0;
+    wick_fused_prepare(&other, NULL);
+    CHECK(!other.layout.program);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -284,4 +284,46 @@ TEST(half_types_are_computed_in_f32) {
     wick_context_free(&ctx);
 }
 
+/* A clip that nothing reaches takes the way of any functions, unit by unit; the usual ones go by vectors, the last
+ * units too. */
+static void compare_ways(wick_context *ctx, int cell, int64_t H, wick_dtype dtype) {
+    static const int64_t gates[] = {1, 4, 4, 3, 3};
+    const int64_t G = gates[cell] * H, T = 4, B = 2, I = 3;
+    const wick_rnn_inputs in = {
+        .w_ih = wick_random_normal(ctx, dtype, 3, (int64_t[]){2, G, I}),
+        .w_hh = wick_random_normal(ctx, dtype, 3, (int64_t[]){2, G, H}),
+        .b_hh = wick_random_normal(ctx, dtype, 2, (int64_t[]){2, G}),
+        .peephole = cell == 2 ? wick_random_normal(ctx, dtype, 2, (int64_t[]){2, 3 * H}) : NULL,
+    };
+    wick_tensor *x = wick_random_normal(ctx, dtype, 3, (int64_t[]){T, B, I}), *y[2], *last[2];
+    double y_bytes[2][2 * 4 * 2 * 40], last_bytes[2][2 * 2 * 40];
+    for (int way = 0; way < 2; way++) {
+        const wick_rnn_options o = {
+            .direction = WICK_RNN_BIDIRECTIONAL, .reset_first = cell == 4, .clip = way ? 1e30 : 0};
+        y[way] = cell == 0   ? wick_rnn(x, &in, &o, &last[way])
+                 : cell <= 2 ? wick_lstm(x, &in, &o, NULL, &last[way])
+                             : wick_gru(x, &in, &o, &last[way]);
+        const size_t elem = wick_dtype_size(dtype);
+        CHECK_OK(ctx, wick_read(y[way], y_bytes[way], (size_t)(T * B * 2 * H) * elem));
+        CHECK_OK(ctx, wick_read(last[way], last_bytes[way], (size_t)(2 * B * H) * elem));
+        if (!way) continue;
+        CHECK_MSG(!memcmp(y_bytes[0], y_bytes[1], (size_t)(T * B * 2 * H) * elem) &&
+                      !memcmp(last_bytes[0], last_bytes[1], (size_t)(2 * B * H) * elem),
+                  "cell %d of %d units, %s", cell, (int)H, wick_dtype_name(dtype));
+    }
+}
+TEST(units_that_fill_no_vector_have_the_bits_of_the_way_unit_by_unit) {
+    static const int64_t units[] = {1, 7, 8, 9, 15, 16, 17, 25, 31, 33, 40};
+    wick_context *ctx = NULL;
+    REQUIRE(wick_context_new(NULL, &ctx) == WICK_OK);
+    for (int cell = 0; cell < 5; cell++)
+        for (size_t i = 0; i < WICK_COUNTOF(units); i++)
+            for (int f64 = 0; f64 < 2; f64++) {
+                wick_scope *scope = wick_scope_open(ctx);
+                compare_ways(ctx, cell, units[i], f64 ? WICK_F64 : WICK_F32);
+                wick_scope_close(&scope);
+            }
+    wick_context_free(&ctx);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

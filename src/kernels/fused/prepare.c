@@ -18,6 +18,7 @@
  *   out_*            the kept dims that results of a space are stored over
  *   reach            native.c explains it
  *   program          1 + the number of the compiled program that this is; 0: it is interpreted
+ *   whole_in, _out   the places that inputs and results have in its table; reordered: of inputs others than their own
  *   streams          stores are nontemporal, `part` elements at a time: few, so that reads overlap the stores before
  *   far              inputs come from memory
  *   planes           a unit is a column whose elements are contiguous

@@ -1,4 +1,5 @@
-/* programs.c: finds the program that a fused one is, by comparing what it does, instruction by instruction. */
+/* programs.c: finds the program that a fused one is: the same results, made by the same ops from inputs of the same
+ * kinds. Which numbers registers have, and in which order instructions, inputs and results stand, does not matter. */
 #include "kernels/fused/programs.h"
 
 typedef struct step {
@@ -38,29 +39,70 @@ WICK_PROGRAMS(TABLES)
      (int)WICK_COUNTOF(outs_##name)},
 static const shape shapes[] = {WICK_PROGRAMS(SHAPE)};
 
-static bool is(const wick_fused *f, const shape *p) {
-    if (f->n_in != p->n_in || f->n_instr != p->n_steps || f->n_out != p->n_out) return false;
-    for (int i = 0; i < f->n_in; i++)
-        if (f->in[i].dtype != (p->kinds[i] == 'M' ? WICK_BOOL : WICK_F32) ||
-            (f->layout.in_kind[i] == WICK_FUSED_SAME || f->layout.in_kind[i] == WICK_FUSED_STILL) !=
-                (p->kinds[i] == 'S'))
-            return false;
-    for (int i = 0; i < f->n_out; i++)
-        if (f->out[i].dtype != p->outs[i].dtype || f->out[i].reg != p->outs[i].reg) return false;
-    for (int i = 0; i < f->n_instr; i++) {
-        const wick_fused_instr *in = &f->instr[i];
-        const step *s = &p->steps[i];
-        if (in->op != s->op || in->type != WICK_CF32 || in->to != s->to || in->dst != s->dst || in->src[0] != s->a)
-            return false;
-        if ((wick_fused_arity(in) > 1 && in->src[1] != s->b) || (wick_fused_arity(in) > 2 && in->src[2] != s->c))
-            return false;
-    }
+/* Registers of a fused program by those of a shape and back, NONE where there is none so far. */
+enum { NONE = 255 };
+typedef struct match {
+    uint8_t of[WICK_FUSED_MAX_REGS], back[WICK_FUSED_MAX_REGS];
+    int n;
+} match;
+
+static bool is_number(const wick_fused *f, int input) {
+    const uint8_t kind = f->layout.in_kind[input];
+    return kind == WICK_FUSED_SAME || kind == WICK_FUSED_STILL;
+}
+
+/* Whether register `reg` of f is made as r of the shape is, from inputs of the same kinds. Each register of the one is
+ * only ever one of the other. */
+static bool made_alike(match *m, const wick_fused *f, const shape *p, int r, int reg) {
+    if (m->of[r] != NONE || m->back[reg] != NONE) return m->of[r] == reg && m->back[reg] == r;
+    if ((r < p->n_in) != (reg < f->n_in)) return false;
+    m->of[r] = (uint8_t)reg;
+    m->back[reg] = (uint8_t)r;
+    m->n++;
+    if (r < p->n_in)
+        return f->in[reg].dtype == (p->kinds[r] == 'M' ? WICK_BOOL : WICK_F32) &&
+               is_number(f, reg) == (p->kinds[r] == 'S');
+    const wick_fused_instr *in = &f->instr[reg - f->n_in];
+    const step *s = &p->steps[r - p->n_in];
+    if (in->dst != reg || in->op != s->op || in->type != WICK_CF32 || in->to != s->to) return false;
+    const uint8_t from[] = {s->a, s->b, s->c};
+    for (int k = 0; k < wick_fused_arity(in); k++)
+        if (!made_alike(m, f, p, from[k], in->src[k])) return false;
     return true;
 }
 
-int wick_program_find(const wick_fused *f) {
-    for (int i = 0; i < WICK_PROGRAM_COUNT && (!f->reduces || f->layout.planes); i++)
-        if (is(f, &shapes[i])) return i;
+/* Pairs the shape's results from `at` on with those of f that are left. */
+static bool results_alike(match *m, const wick_fused *f, const shape *p, int at, uint32_t left) {
+    if (at == p->n_out) return m->n == f->n_in + f->n_instr;
+    for (int o = 0; o < f->n_out; o++) {
+        match tried = *m;
+        if (!(left >> o & 1) || f->out[o].dtype != p->outs[at].dtype ||
+            !made_alike(&tried, f, p, p->outs[at].reg, f->out[o].reg) ||
+            !results_alike(&tried, f, p, at + 1, left & ~(1u << o)))
+            continue;
+        *m = tried;
+        return true;
+    }
+    return false;
+}
+
+int wick_program_find(wick_fused *f) {
+    wick_fused_layout *l = &f->layout;
+    for (int i = 0; i < WICK_PROGRAM_COUNT && (!f->reduces || l->planes); i++) {
+        const shape *p = &shapes[i];
+        if (f->n_in != p->n_in || f->n_instr != p->n_steps || f->n_out != p->n_out) continue;
+        match m = {.n = 0};
+        memset(m.of, NONE, sizeof m.of);
+        memset(m.back, NONE, sizeof m.back);
+        if (!results_alike(&m, f, p, 0, (1u << f->n_out) - 1)) continue;
+        for (int k = 0; k < f->n_in; k++) {
+            l->whole_in[k] = m.back[k];
+            l->reordered |= m.back[k] != k;
+        }
+        for (int o = 0; o < f->n_out; o++)
+            while (p->outs[l->whole_out[o]].reg != m.back[f->out[o].reg]) l->whole_out[o]++;
+        return i;
+    }
     return -1;
 }
 

@@ -7,9 +7,9 @@
  *     I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction, C2(r, row, a, b) a comparison; O(i, r) result
  *     i, B(i, r) one of bools
  *
- * Registers are numbered as lowering numbers them: inputs in the order the instructions ask for them, then one an
- * instruction, in the order of the graph's walk. All but bools is f32. tests/house/test_programs.c says which programs
- * there are, and writes the table from their plans. */
+ * All but bools is f32. Numbers of registers are names: a program is found by what it makes, whatever the order of its
+ * inputs, instructions and results (programs.c). tests/house/test_programs.c says which programs there are, and writes
+ * the table from their plans. */
 #ifndef WICK_KERNELS_FUSED_PROGRAMS_H
 #define WICK_KERNELS_FUSED_PROGRAMS_H
 
@@ -22,8 +22,8 @@ typedef void (*wick_program_fn)(const void *const *in, void *const *out, size_t 
 #define WICK_PROGRAM_ONE(...) +1
 enum { WICK_PROGRAM_COUNT = 0 WICK_PROGRAMS(WICK_PROGRAM_ONE) };
 
-/* Which one f is, or -1. f is prepared. */
-int wick_program_find(const wick_fused *f);
+/* Which one f is, or -1. f is prepared but for whole_in, whole_out and reordered, which are 0 and which this sets. */
+int wick_program_find(wick_fused *f);
 wick_program_fn wick_program_kernel(wick_tier tier, int program);
 
 extern const wick_program_fn wick_program_table_ref[], wick_program_table_base[], wick_program_table_avx2[],

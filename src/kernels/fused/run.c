@@ -225,9 +225,12 @@ static void run_instructions(wick_machine *m, int64_t n) {
         return;
     }
     if (m->whole && (m->single || !m->stills)) {
+        const wick_fused_layout *l = &f->layout;
+        const void *in[WICK_FUSED_MAX_IO];
         void *out[WICK_FUSED_MAX_IO];
-        for (int o = 0; o < f->n_out; o++) out[o] = m->reg[f->out[o].reg];
-        m->whole((const void *const *)(const void *)m->reg, out, (size_t)n);
+        for (int o = 0; o < f->n_out; o++) out[l->whole_out[o]] = m->reg[f->out[o].reg];
+        for (int i = 0; l->reordered && i < f->n_in; i++) in[l->whole_in[i]] = m->reg[i];
+        m->whole(l->reordered ? in : (const void *const *)(const void *)m->reg, out, (size_t)n);
         return;
     }
     for (int i = 0; i < f->n_instr; i++) {
@@ -293,7 +296,8 @@ static void run_bare(const wick_fused *f, int64_t at, int64_t stop, void *const 
 }
 
 static void run_by_rows(const wick_fused *f, int64_t at, int64_t stop, void *const *ptr) {
-    const wick_program_fn whole = wick_program_kernel(wick_tier_current(), f->layout.program - 1);
+    const wick_fused_layout *l = &f->layout;
+    const wick_program_fn whole = wick_program_kernel(wick_tier_current(), l->program - 1);
     const int last = f->rank - 1;
     const int64_t length = f->dims[last];
     int64_t row = at / length, from = at % length, in_size[WICK_FUSED_MAX_IO], out_size[WICK_FUSED_MAX_IO];
@@ -304,12 +308,12 @@ static void run_by_rows(const wick_fused *f, int64_t at, int64_t stop, void *con
         void *out[WICK_FUSED_MAX_IO];
         n = WICK_MIN(length - from, stop - at);
         for (int i = 0; i < f->n_in; i++)
-            in[i] =
+            in[l->whole_in[i]] =
                 (const char *)ptr[i] +
                 (wick_walk_offset(last, f->dims, f->in[i].strides, row) + from * f->in[i].strides[last]) * in_size[i];
         for (int o = 0; o < f->n_out; o++)
-            out[o] = (char *)ptr[f->n_in + o] +
-                     (wick_walk_offset(last, f->dims, f->out[o].strides, row) + from) * out_size[o];
+            out[l->whole_out[o]] = (char *)ptr[f->n_in + o] +
+                                   (wick_walk_offset(last, f->dims, f->out[o].strides, row) + from) * out_size[o];
         whole(in, out, (size_t)n);
     }
 }

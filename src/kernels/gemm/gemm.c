@@ -13,7 +13,7 @@ enum {
     GEMM_PACK_B = 2,  /* a task packs each panel of B into its scratch just before use */
     GEMM_SHARE_B = 4, /* stage 0 packs B: [panel][k][nr] */
     GEMM_OUTER = 16,  /* k = 1: rows of C are written one after the other */
-    GEMM_THIN = 32,   /* few rows: a kernel of its own goes over B in place */
+    GEMM_THIN = 32,   /* few rows: kernels of their own go over B in place, or over what stage 0 packed */
     GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
     GEMM_FAR = 64,    /* of THIN: B comes from memory, or from a cache that other cores share */
 };
@@ -119,12 +119,22 @@ static const char *gemv_refused(const wick_gemm *g, const wick_gemm_kernel *q, c
     return v->n >= q->columns ? NULL : "there are too few columns";
 }
 
+/* Few rows of a constant B that lies in L3: panels are read as fast as L3 gives them. Rows of B, each on another page,
+ * whose sums wait in L1, take up to twice as long, and so do columns, which have to be transposed. A larger B comes
+ * from memory, however it lies. */
+static bool gemm_takes_panels(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v,
+                              const wick_tuning *tuning) {
+    const double bytes = gemm_bytes(q, v);
+    return g->b_constant && !g->keep && !g->lower && v->m <= WICK_GEMM_FEW_FAR && bytes > WICK_GEMM_FAR_BY_ROWS &&
+           bytes <= (double)tuning->cost_l3_bytes;
+}
+
 bool wick_gemm_wants_rows(const wick_gemm *g, const wick_tuning *tuning) {
     tuning = wick_tuning_or_default(tuning);
     const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
     const gemm_view v = gemm_view_of(g, 0);
-    return !g->narrow && !q->rows && v.b_row == 1 && v.b_col != 1 && v.k > 1 && v.n > 1 && v.m <= WICK_GEMM_FEW_NEAR &&
-           gemm_bytes(q, &v) <= l3_share(tuning);
+    return !g->narrow && !q->rows && !gemm_takes_panels(g, q, &v, tuning) && v.b_row == 1 && v.b_col != 1 && v.k > 1 &&
+           v.n > 1 && v.m <= WICK_GEMM_FEW_NEAR && gemm_bytes(q, &v) <= l3_share(tuning);
 }
 
 int wick_gemm_rejected(const wick_gemm *g, const wick_tuning *tuning, wick_rejected *out) {
@@ -173,23 +183,41 @@ static void gemm_scratch(wick_gemm *g, const gemm_view *v, bool panel) {
 
 static double gemm_work(const gemm_view *v) { return (double)v->m * (double)v->n * (double)(v->k + 8); }
 
+static int64_t thin_tasks(const gemm_view *v, const wick_tuning *tuning) {
+    const double tasks = gemm_work(v) * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work;
+    return WICK_MIN(1 + (int64_t)WICK_MIN(tasks, WICK_GEMM_MAX_TASKS), WICK_GEMM_MAX_TASKS);
+}
+
 /* Few rows: a task takes columns of C, and passes over its part of B once. */
 static void gemm_cut_few_rows(wick_gemm *g, const gemm_view *v, const wick_tuning *tuning) {
     const wick_gemm_kernel *q = g->kernel;
     const bool by_rows = v->b_col == 1, far = gemm_is_far(q, v, tuning);
-    const int64_t thin = WICK_MIN(
-        1 + (int64_t)WICK_MIN(gemm_work(v) * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS),
-        WICK_GEMM_MAX_TASKS);
-    int64_t across = WICK_MIN(thin, by_rows && far ? wick_ceil_div(v->n * q->elem, gemm_bytes(q, v) <= l3_share(tuning)
-                                                                                       ? WICK_GEMM_SWEEP_NEAR
-                                                                                       : WICK_GEMM_SWEEP_TASK)
-                                                   : wick_ceil_div(v->n, q->lanes));
+    int64_t across = WICK_MIN(thin_tasks(v, tuning),
+                              by_rows && far ? wick_ceil_div(v->n * q->elem, gemm_bytes(q, v) <= l3_share(tuning)
+                                                                                 ? WICK_GEMM_SWEEP_NEAR
+                                                                                 : WICK_GEMM_SWEEP_TASK)
+                                             : wick_ceil_div(v->n, q->lanes));
     do g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v->n, across), q->lanes);
     /* the last one's columns fill a vector */
     while (!by_rows && (v->n - 1) % g->nc + 1 < q->columns && across-- > 1);
     g->how |= GEMM_THIN | (far ? GEMM_FAR : 0);
     g->mc = v->m;
     g->tasks = wick_ceil_div(v->n, g->nc);
+}
+
+/* Stage 0 packs B. */
+static void gemm_pack_for_all(wick_gemm *g, const gemm_view *v) {
+    const int64_t nr = g->kernel->nr, panels = wick_ceil_div(v->n, nr);
+    g->packed = (size_t)(panels * nr * v->k * g->kernel->elem);
+    g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (nr * v->k + 1));
+}
+
+static void gemm_cut_panels(wick_gemm *g, const gemm_view *v, const wick_tuning *tuning) {
+    g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v->n, thin_tasks(v, tuning)), WICK_GEMM_PANELS * g->kernel->nr);
+    g->how |= GEMM_THIN | GEMM_SHARE_B;
+    g->mc = v->m;
+    g->tasks = wick_ceil_div(v->n, g->nc);
+    gemm_pack_for_all(g, v);
 }
 
 /* Which rows and columns of C a task makes; large: of B. Returns into how many parts rows are cut. */
@@ -248,11 +276,7 @@ static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool la
         else if (packs)
             g->how |= GEMM_PACK_B, panel = true;
     }
-    if (g->how & GEMM_SHARE_B) {
-        const int64_t panels = wick_ceil_div(v->n, q->nr);
-        g->packed = (size_t)(panels * q->nr * v->k * q->elem);
-        g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (q->nr * v->k + 1));
-    }
+    if (g->how & GEMM_SHARE_B) gemm_pack_for_all(g, v);
     return panel;
 }
 
@@ -291,6 +315,10 @@ void wick_gemm_prepare(wick_gemm *g, const wick_tuning *tuning) {
         g->how = GEMM_SWAP;
         v = transposed;
     }
+    if (!(g->how & GEMM_SWAP) && gemm_takes_panels(g, q, &v, tuning)) {
+        gemm_cut_panels(g, &v, tuning);
+        return;
+    }
     if (!gemv_refused(g, q, &v, tuning)) {
         gemm_cut_few_rows(g, &v, tuning);
         return;
@@ -301,7 +329,7 @@ void wick_gemm_prepare(wick_gemm *g, const wick_tuning *tuning) {
 }
 
 void wick_gemm_pack_in_tasks(wick_gemm *g, const wick_tuning *tuning) {
-    if (!g->tasks_pack || g->amx || g->narrow || g->keep || g->lower || g->sparse.kernel) return;
+    if (!g->tasks_pack || g->how & GEMM_THIN || g->amx || g->narrow || g->keep || g->lower || g->sparse.kernel) return;
     const wick_gemm_kernel *q = g->kernel;
     tuning = wick_tuning_or_default(tuning);
     const gemm_view v = gemm_view_of(g, g->how);
@@ -365,16 +393,19 @@ void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *
 /* A task of a thin product: all rows, columns [c0, c1). Of columns that are contiguous the kernel goes through all
  * blocks of k before the next ones. */
 static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1, const char *a, const char *b,
-                 const char *bias, char *c) {
+                 const char *bias, char *c, const char *packed) {
     const wick_gemm_kernel *q = g->kernel;
     const int64_t elem = q->elem;
-    const bool by_rows = v->b_col == 1;
+    const bool panels = g->how & GEMM_SHARE_B, by_rows = panels || v->b_col == 1;
+    const int64_t b_step = panels ? q->nr : v->b_row;
     wick_gemm_tile t = {.k = by_rows ? WICK_MIN(g->kc, v->k) : v->k,
                         .a = a,
                         .a_row = v->a_row,
                         .a_col = v->a_col,
-                        .b = b + c0 * v->b_col * elem,
-                        .b_row = by_rows ? v->b_row : v->b_col,
+                        .b = panels ? packed + c0 * v->k * elem : b + c0 * v->b_col * elem,
+                        .b_row = panels    ? q->nr * v->k
+                                 : by_rows ? v->b_row
+                                           : v->b_col,
                         .k_block = g->kc,
                         .far = g->how & GEMM_FAR,
                         .c = c + c0 * v->c_col * elem,
@@ -389,10 +420,10 @@ static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1,
             t.bias_mode = v->bias;
             t.relu = g->relu;
         }
-        (by_rows ? q->gemv_rows : q->gemv_columns)[v->m - 1](&t);
+        (panels ? q->gemv_panels : by_rows ? q->gemv_rows : q->gemv_columns)[v->m - 1](&t);
         if (rest <= 0) return;
         t.a = (const char *)t.a + t.k * v->a_col * elem;
-        t.b = (const char *)t.b + t.k * v->b_row * elem;
+        t.b = (const char *)t.b + t.k * b_step * elem;
         t.k = WICK_MIN(t.k, rest);
     }
 }
@@ -532,7 +563,7 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
         int64_t r0, c0;
         gemm_place(g, &v, t, whole, &r0, &c0);
         if (g->how & GEMM_THIN)
-            gemv(g, &v, c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c);
+            gemv(g, &v, c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c, packed);
         else
             gemm_block(g, &v, r0, WICK_MIN(v.m, r0 + g->mc), c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c, packed,
                        scratch);

@@ -20,7 +20,7 @@ typedef struct wick_gemm_tile {
     int64_t pieces;          /* tiles: A is this many pieces of k columns, */
     const int64_t *piece_at; /* so many elements behind a; B goes on from one to the next. NULL: one, at a */
     const void *b;           /* rows contiguous, without masks readable to a whole number of vectors */
-    int64_t b_row;           /* gemv_columns: the distance of columns */
+    int64_t b_row;           /* gemv_columns, gemv_panels: the distance of columns, of panels */
     int64_t k_block;         /* gemv_columns: k is summed in blocks of this many */
     bool far;                /* thin kernels: B is in no near cache; tiles: C is in none, and asked for first */
     void *c;
@@ -53,10 +53,10 @@ typedef struct wick_gemm_kernel {
     wick_gemm_pack_fn *pack;
     bool masks; /* the last vector of tiles ends where the columns do, in B as in C */
     /* By rows - 1, up to WICK_GEMM_FEW_... and few_by_columns: B in place, whose rows (or columns, `columns` at least)
-     * are contiguous; any number of columns. */
+     * are contiguous, or which is packed; any number of columns. */
     int few_by_columns, columns;
     bool squares; /* gemv_columns read no line twice: it has no say which sets of L1 columns share */
-    wick_gemm_tile_fn *const *gemv_rows, *const *gemv_columns;
+    wick_gemm_tile_fn *const *gemv_rows, *const *gemv_panels, *const *gemv_columns;
     /* Of k = 1, without anything that follows; B's columns are neighbours. */
     void (*outer)(int64_t rows, int64_t cols, const void *a, int64_t a_row, const void *b, void *c, int64_t c_row);
     wick_gemm_rows_fn *rows; /* the reference only; then the tile fields are unused */

@@ -97,7 +97,7 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
 #define GEMM_FIELDS(bytes, suffix)                                                                                     \
     .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix * WICK_GEMM_NV, .masks = GEMM_MASKED,     \
     .squares = WICK_TIER_ID == 3 && (bytes) == 4, .tiles = tiles_##suffix, .pack = pack_##suffix,                      \
-    .gemv_rows = gemv_rows_##suffix, .gemv_columns = gemv_columns_##suffix,                                            \
+    .gemv_rows = gemv_rows_##suffix, .gemv_panels = gemv_panels_##suffix, .gemv_columns = gemv_columns_##suffix,       \
     .few_by_columns = WICK_COUNTOF(gemv_columns_##suffix), .columns = columns_least_##suffix, .outer = outer_##suffix
 
 #endif

@@ -25,6 +25,9 @@ enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
 /* Over B's columns, groups of them that are in flight for one row of A; over its rows, WICK_GEMM_WIDE(rows) vectors
  * are. */
 enum { WICK_GEMM_COLUMN_GROUPS = 4 };
+/* Over packed panels: as many of them as have 8 sums in flight or more, and rows of A at once. */
+#define WICK_GEMM_PANELS_OF(rows) ((rows) == 1 ? 4 : (rows) <= 3 ? 2 : 1)
+enum { WICK_GEMM_PANEL_ROWS = WICK_GEMM_MR < 8 ? WICK_GEMM_MR : 8 };
 #endif
 
 /* Thin products, which read B in place. Up to so many rows of A: where rows of B are contiguous and come from far, or
@@ -40,6 +43,9 @@ enum {
     WICK_GEMM_SQUARES_AHEAD = 512  /* of one of several, by squares */
 };
 
+/* Packed panels that few rows go over side by side, at most. */
+enum { WICK_GEMM_PANELS = 4 };
+
 /* A thin product takes as long as a product by tiles of so many times its multiply-adds: what it reads bounds it. 1 x
  * 512 x 512 then is two tasks. */
 enum { WICK_GEMM_THIN_COST = 4 };
@@ -52,8 +58,8 @@ enum { WICK_GEMM_FAR_BY_ROWS = 1 << 20 };
 
 /* What the last cache (wick_tuning.cost_l3_bytes) holds of B beside others: a fourth of it. From there on columns come
  * from memory, which asks for them ahead; a quarter of that is enough where columns share sets of L1. Up to there
- * plans keep a copy by rows of a constant B whose columns are contiguous, for so few rows of A as FEW_NEAR: rows come
- * faster from L3, and a larger one costs more memory than it gains. */
+ * plans keep a copy by rows of a constant B whose columns are contiguous, for so few rows of A as FEW_NEAR, and of
+ * FAR_BY_ROWS up to the whole cache panels of any constant B, for FEW_FAR rows. */
 enum { WICK_GEMM_L3_SHARE = 4 };
 
 /* The longest block of k. It is a part of the numerics (the same for every tier and shape): one block's partial sum is

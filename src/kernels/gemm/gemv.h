@@ -83,6 +83,58 @@ GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, co
     if (at < whole->cols) GEMM_NAME(sweep)(whole, rows, at);
 }
 
+/* ---- B is packed in panels --------------------------------------------------------------------------------------- */
+
+/* Columns of `panels` neighbouring panels, each a stream of its own. */
+GEMM_INLINE void GEMM_NAME(sum_panels)(const wick_gemm_tile *t, const GEMM_T *b, GEMM_T *sums, const int rows,
+                                       const int panels) {
+    enum { L = GEMM_NAME(L), NV = WICK_GEMM_NV, WIDTH = WICK_GEMM_PANELS * NV };
+    GEMM_NAME(vec) acc[WICK_GEMM_PANEL_ROWS * WIDTH];
+    const int width = panels * NV;
+    GEMM_UNROLL
+    for (int i = 0; i < rows * width; i++) acc[i] = (GEMM_NAME(vec)){0};
+    const GEMM_T *a = t->a;
+    for (int64_t p = 0; p < t->k; p++, a += t->a_col, b += NV * L) {
+        GEMM_NAME(vec) y[WIDTH];
+        GEMM_UNROLL
+        for (int v = 0; v < width; v++) y[v] = GEMM_NAME(load)(b + v / NV * t->b_row + v % NV * L);
+        GEMM_UNROLL
+        for (int i = 0; i < rows; i++) {
+            const GEMM_NAME(vec) x = GEMM_NAME(set1)(a[i * t->a_row]);
+            GEMM_UNROLL
+            for (int v = 0; v < width; v++) acc[i * width + v] = GEMM_NAME(fma)(x, y[v], acc[i * width + v]);
+        }
+    }
+    GEMM_UNROLL
+    for (int i = 0; i < rows; i++) {
+        GEMM_UNROLL
+        for (int v = 0; v < width; v++) GEMM_NAME(store)(sums + (i * WIDTH + v) * L, acc[i * width + v]);
+    }
+}
+
+/* t->b_row: the distance of panels. So many at once as keep a CPU's multiply-adds and streams busy. More rows than
+ * registers hold go in two halves, the second of which finds the panel in L1. */
+GEMM_INLINE void GEMM_NAME(panels)(const wick_gemm_tile *t, const int rows) {
+    enum { NR = WICK_GEMM_NV * GEMM_NAME(L), WIDTH = WICK_GEMM_PANELS * NR };
+    const int half = rows > WICK_GEMM_PANEL_ROWS ? (rows + 1) / 2 : rows, wide = WICK_GEMM_PANELS_OF(half);
+    GEMM_T sums[WICK_GEMM_FEW_FAR * WIDTH] __attribute__((aligned(64)));
+    for (int64_t at = 0, n; at < t->cols; at += n) {
+        const GEMM_T *b = (const GEMM_T *)t->b + at / NR * t->b_row;
+        n = WICK_MIN(t->cols - at, wide * NR);
+        wick_gemm_tile rest = *t;
+        rest.a = (const GEMM_T *)t->a + half * t->a_row;
+        if (n > (wide - 1) * NR) {
+            GEMM_NAME(sum_panels)(t, b, sums, half, wide);
+            if (rows > half) GEMM_NAME(sum_panels)(&rest, b, sums + half * WIDTH, rows - half, wide);
+        } else {
+            n = WICK_MIN(n, NR);
+            GEMM_NAME(sum_panels)(t, b, sums, half, 1);
+            if (rows > half) GEMM_NAME(sum_panels)(&rest, b, sums + half * WIDTH, rows - half, 1);
+        }
+        GEMM_NAME(finish_rows)(t, rows, at, n, sums, WIDTH);
+    }
+}
+
 /* ---- columns of B are contiguous --------------------------------------------------------------------------------- */
 
 #undef GEMM_GROUP
@@ -333,6 +385,15 @@ GEMM_MORE(GEMM_KERNEL)
 #define GEMM_KERNEL(n) GEMM_NAME(rows_##n),
 static wick_gemm_tile_fn *const GEMM_NAME(gemv_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL)
                                                                                GEMM_MORE(GEMM_KERNEL)};
+#undef GEMM_KERNEL
+#define GEMM_KERNEL(n)                                                                                                 \
+    static void GEMM_NAME(panels_##n)(const wick_gemm_tile *t) { GEMM_NAME(panels)(t, n); }
+GEMM_FEW(GEMM_KERNEL)
+GEMM_MORE(GEMM_KERNEL)
+#undef GEMM_KERNEL
+#define GEMM_KERNEL(n) GEMM_NAME(panels_##n),
+static wick_gemm_tile_fn *const GEMM_NAME(gemv_panels)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL)
+                                                                                 GEMM_MORE(GEMM_KERNEL)};
 #undef GEMM_KERNEL
 #undef GEMM_FEW
 #undef GEMM_MORE

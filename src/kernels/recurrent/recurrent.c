@@ -165,7 +165,7 @@ static const char *plain_refused(const wick_recurrent *r, int64_t dir, bool peep
     if (memcmp(r->act[dir], usual[r->cell], (size_t)n) != 0) return "activations are others than the usual";
     if (r->clip > 0) return "what goes into activations is clipped";
     if (r->coupled) return "gates are coupled";
-    if (peephole) return "there are peepholes";
+    if (peephole && r->backward) return "there are peepholes";
     return ggates ? "gates have gradients of their own" : NULL;
 }
 static bool is_plain(const loop *l) {

@@ -9,7 +9,7 @@
 typedef struct wick_cell_row {
     int64_t n; /* units */
     const uint8_t *act;
-    bool plain; /* no clip, no coupling, the usual activations, no peepholes, no gradients of saved rows */
+    bool plain; /* no clip, no coupling, the usual activations; backward no peepholes, no gradients of saved rows */
     bool coupled;
     double clip;
     const void *x, *peephole, *bias;

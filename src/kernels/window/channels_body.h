@@ -84,35 +84,47 @@ enum { WINDOW_NAME(SIDE) = 64 }; /* channels at a time */
 #define WINDOW_CHANNELS_OF(L)                                     \
     WINDOW_VECTORS(max_of, L, WINDOW_MORE, WINDOW_LEAST)          \
     WINDOW_VECTORS(mean_of, L, WINDOW_PLUS, WINDOW_MEAN)
-#if WINDOW_LINE == 16
-#define WINDOW_ALL_OF(name)                                                                                            \
-    static void WINDOW_NAME(channels_##name)(const wick_windows *w, int64_t begin, int64_t end, const void *x,         \
-                                             void *y) {                                                                \
-        (w->channels >= 16  ? WINDOW_NAME(name##_of16)                                                                 \
-         : w->channels >= 8 ? WINDOW_NAME(name##_of8)                                                                  \
-         : w->channels >= 4 ? WINDOW_NAME(name##_of4)                                                                  \
-                            : WINDOW_NAME(name##_of1))(w, begin, end, x, y);                                           \
-    }
-WINDOW_CHANNELS_OF(16)
-WINDOW_CHANNELS_OF(4)
-#else /* f64: fewer channels than a line has go one by one */
-#define WINDOW_ALL_OF(name)                                                                                            \
-    static void WINDOW_NAME(channels_##name)(const wick_windows *w, int64_t begin, int64_t end, const void *x,         \
-                                             void *y) {                                                                \
-        (w->channels >= 8 ? WINDOW_NAME(name##_of8) : WINDOW_NAME(name##_of1))(w, begin, end, x, y);                   \
-    }
+/* Vectors are no longer than registers: longer ones are taken apart, and kept in memory in between. */
+#define WINDOW_LONGEST (WINDOW_LINE / (WICK_TIER_ID == 3 ? 1 : WICK_TIER_ID == 2 ? 2 : 4))
+#if WINDOW_LONGEST == 16
+#define WINDOW_SOME(of) of(16) of(8) of(4)
+#elif WINDOW_LONGEST == 8
+#define WINDOW_SOME(of) of(8) of(4)
+#elif WINDOW_LONGEST == 4
+#define WINDOW_SOME(of) of(4)
+#else
+#define WINDOW_SOME(of) of(2)
 #endif
-WINDOW_CHANNELS_OF(8)
+#define WINDOW_MAX_OF(L)                                                                                               \
+    if (w->channels >= (L)) {                                                                                          \
+        WINDOW_NAME(max_of##L)(w, begin, end, x, y);                                                                   \
+        return;                                                                                                        \
+    }
+#define WINDOW_MEAN_OF(L)                                                                                              \
+    if (w->channels >= (L)) {                                                                                          \
+        WINDOW_NAME(mean_of##L)(w, begin, end, x, y);                                                                  \
+        return;                                                                                                        \
+    }
+WINDOW_SOME(WINDOW_CHANNELS_OF)
 WINDOW_CHANNELS_OF(1)
-WINDOW_ALL_OF(max)
-WINDOW_ALL_OF(mean)
+static void WINDOW_NAME(channels_max)(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y) {
+    WINDOW_SOME(WINDOW_MAX_OF)
+    WINDOW_MAX_OF(1)
+}
+static void WINDOW_NAME(channels_mean)(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y) {
+    WINDOW_SOME(WINDOW_MEAN_OF)
+    WINDOW_MEAN_OF(1)
+}
 #undef WINDOW_VECTORS
 #undef WINDOW_MORE
 #undef WINDOW_PLUS
 #undef WINDOW_LEAST
 #undef WINDOW_MEAN
 #undef WINDOW_CHANNELS_OF
-#undef WINDOW_ALL_OF
+#undef WINDOW_LONGEST
+#undef WINDOW_SOME
+#undef WINDOW_MAX_OF
+#undef WINDOW_MEAN_OF
 #endif
 
 /* Images of a training step come from memory: channels of the row of windows below are asked for. */
