@@ -21,6 +21,9 @@
 /* Weights of 4 bits in blocks of 32 that stay. */
 #define GEMM_INT4(m, n, k, blocks) \
     ROW(gemm, int4_##m##x##n##x##k, (f32[m,k], kept u8[n,blocks,16], kept f32[n,blocks]), wick_int4_linear(x, a, b, NULL, NULL), ONNX Runtime)
+/* Weights of 8 bits that stay, a scale for each output. */
+#define GEMM_LINEAR8(m, n, k) \
+    ROW(gemm, linear8_##m##x##n##x##k, (f32[m,k], kept i8[n,1,k], kept f32[n,1]), wick_int8_linear(x, a, b, NULL, NULL), ONNX Runtime)
 GEMM(f32, 64, 64, 64)
 GEMM(f32, 128, 128, 128)
 GEMM(f32, 256, 256, 256)
@@ -72,6 +75,11 @@ GEMM_INT4(1, 4096, 4096, 128)
 GEMM_INT4(4, 4096, 4096, 128)
 GEMM_INT4(64, 512, 512, 16)
 GEMM_INT4(512, 4096, 4096, 128)
+GEMM_LINEAR8(1, 512, 512)
+GEMM_LINEAR8(1, 4096, 4096)
+GEMM_LINEAR8(4, 4096, 4096)
+GEMM_LINEAR8(64, 512, 512)
+GEMM_LINEAR8(512, 4096, 4096)
 GEMM_INT8(i8, 256, 256, 256)
 GEMM_INT8(i8, 1024, 1024, 1024)
 ROW(gemm, f32_batched_64x32x32x32, (f32[64,32,32], f32[64,32,32]), wick_matmul(x, a), torch.bmm(x, a, out=y))
