@@ -124,10 +124,12 @@ TEST(many_rows_have_the_bits_of_products_of_f32_weights) {
                             *have = wick_int8_linear(x, q_of(ctx, &w), scales_of(ctx, &w),
                                                      zeros ? zeros_of(ctx, &w) : NULL, bias);
                 double differ = -1;
-                CHECK_OK(ctx, wick_item(wick_count_nonzero(wick_ne(have, wick_linear(x, whole_of(ctx, &w, zeros), bias)),
-                                                           WICK_ALL_AXES, false),
-                                        &differ));
-                CHECK_MSG(differ == 0, "%s, %d x %d: %g differ", wick_tier_name((wick_tier)t), (int)w.n, (int)w.k, differ);
+                CHECK_OK(ctx,
+                         wick_item(wick_count_nonzero(wick_ne(have, wick_linear(x, whole_of(ctx, &w, zeros), bias)),
+                                                      WICK_ALL_AXES, false),
+                                   &differ));
+                CHECK_MSG(differ == 0, "%s, %d x %d: %g differ", wick_tier_name((wick_tier)t), (int)w.n, (int)w.k,
+                          differ);
                 free_weights(&w);
             }
         wick_context_free(&ctx);
@@ -168,13 +170,15 @@ TEST(a_few_rows_are_summed_in_one_order_on_every_tier) {
                 const bool zeros = m % 2;
                 float *x = malloc((size_t)(m * w.k) * sizeof *x);
                 for (int64_t i = 0; i < m * w.k; i++) x[i] = (float)test_rand_real(-2, 2);
-                const float *got = floats(wick_int8_linear(wick_from(ctx, WICK_F32, WICK_DIMS(m, w.k), x), q_of(ctx, &w),
-                                                           scales_of(ctx, &w), zeros ? zeros_of(ctx, &w) : NULL, NULL));
+                const float *got =
+                    floats(wick_int8_linear(wick_from(ctx, WICK_F32, WICK_DIMS(m, w.k), x), q_of(ctx, &w),
+                                            scales_of(ctx, &w), zeros ? zeros_of(ctx, &w) : NULL, NULL));
                 REQUIRE(got != NULL);
                 for (int64_t i = 0; i < m * w.n; i++) {
                     const float want = in_order(&w, zeros, x + i / w.n * w.k, i % w.n, fused);
                     CHECK_MSG(got[i] == want, "%s, %d rows of %d x %d: [%d] is %a, not %a",
-                              wick_tier_name((wick_tier)t), m, (int)w.n, (int)w.k, (int)i, (double)got[i], (double)want);
+                              wick_tier_name((wick_tier)t), m, (int)w.n, (int)w.k, (int)i, (double)got[i],
+                              (double)want);
                 }
                 free(x), free_weights(&w);
             }
@@ -218,8 +222,8 @@ TEST(nan_and_inf_go_where_they_go_in_f32) {
                 float *x = calloc((size_t)(m * w.k), sizeof *x);
                 x[(m - 1) * w.k + 76] = kind == 0 ? NAN : kind == 1 ? INFINITY : -INFINITY;
                 x[(m - 1) * w.k + 3] = 1;
-                const float *got = floats(wick_int8_linear(wick_from(ctx, WICK_F32, WICK_DIMS(m, w.k), x), q_of(ctx, &w),
-                                                           scales_of(ctx, &w), zeros_of(ctx, &w), NULL));
+                const float *got = floats(wick_int8_linear(wick_from(ctx, WICK_F32, WICK_DIMS(m, w.k), x),
+                                                           q_of(ctx, &w), scales_of(ctx, &w), zeros_of(ctx, &w), NULL));
                 REQUIRE(got != NULL);
                 for (int64_t i = 0; i < m * w.n; i++) {
                     double sum = 0;
@@ -296,8 +300,8 @@ TEST(plans_hold_a_byte_for_each_weight) {
         weights w = make_weights(1000, 1024, block, false);
         wick_tensor *user[] = {q_of(ctx, &w), scales_of(ctx, &w)};
         wick_plan *plan = NULL;
-        CHECK_OK(ctx, wick_compile(ctx, record, user, 1, &(wick_spec){.dtype = WICK_F32, .rank = 2, .dims = {m, 1024}}, 1,
-                                   NULL, &plan));
+        CHECK_OK(ctx, wick_compile(ctx, record, user, 1, &(wick_spec){.dtype = WICK_F32, .rank = 2, .dims = {m, 1024}},
+                                   1, NULL, &plan));
         REQUIRE(plan != NULL);
         wick_plan_info info = wick_plan_get_info(plan);
         const double file = 1000 * 1024 + 4.0 * (double)(1000 * w.blocks);
@@ -309,6 +313,120 @@ TEST(plans_hold_a_byte_for_each_weight) {
     }
 }
 
+/* Products of dequantised weights, as networks are quantised; of w [n, k] of 8 bits with `block` numbers a scale. */
+typedef struct shape {
+    const char *name;
+    bool kept;      /* in 8 bits by plans */
+    bool by_column; /* w [k, n], whose scales are those of axis 1 */
+    bool one, natural, zeros, bias, along_k;
+    int64_t block; /* 0: a scale for each row, or one */
+} shape;
+static const shape shapes[] = {{"rows", .kept = true},
+                               {"rows, bias", .kept = true, .bias = true},
+                               {"columns, zeros", .kept = true, .by_column = true, .zeros = true},
+                               {"one scale", .kept = true, .one = true, .bias = true},
+                               {"u8 without zeros", .kept = true, .natural = true, .by_column = true},
+                               {"u8, one zero", .kept = true, .natural = true, .one = true, .zeros = true},
+                               {"blocks", .kept = true, .block = 25, .bias = true},
+                               {"blocks, the last one short", .kept = true, .block = 32, .zeros = true},
+                               {"scales along k", .kept = false, .by_column = true, .along_k = true}};
+typedef struct recorded {
+    const shape *s;
+    wick_tensor *q, *scale, *zero, *bias;
+} recorded;
+enum { SHAPE_N = 37, SHAPE_K = 100 };
+static wick_status record_shape(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const recorded *r = user;
+    const shape *s = r->s;
+    (void)ctx;
+    wick_tensor *w = wick_dequantize(r->q, r->scale, r->zero, s->by_column && !s->along_k && !s->one);
+    if (s->block) {
+        const int64_t blocks = (SHAPE_K + s->block - 1) / s->block;
+        w = wick_reshape(w, WICK_DIMS(SHAPE_N, blocks * s->block));
+        if (SHAPE_K % s->block) w = wick_slice(w, 1, 0, SHAPE_K, 1);
+    }
+    wick_tensor *y = wick_matmul(in[0], s->by_column ? w : wick_transpose(w, 0, 1));
+    out[0] = r->bias ? wick_add(y, r->bias) : y;
+    return WICK_OK;
+}
+static recorded make_shape(wick_context *ctx, const shape *s) {
+    const int64_t blocks = s->block ? (SHAPE_K + s->block - 1) / s->block : 1,
+                  rows = s->by_column ? SHAPE_K : SHAPE_N * blocks,
+                  columns = s->by_column ? SHAPE_N
+                            : s->block   ? s->block
+                                         : SHAPE_K,
+                  scales = s->one                        ? 1
+                           : s->by_column && !s->along_k ? SHAPE_N
+                                                         : rows;
+    float *scale = malloc((size_t)scales * sizeof *scale);
+    uint8_t *q = malloc((size_t)(rows * columns)), *zero = malloc((size_t)scales);
+    for (int64_t i = 0; i < rows * columns; i++) q[i] = (uint8_t)test_rand();
+    for (int64_t i = 0; i < scales; i++)
+        scale[i] = (float)test_rand_real(0.001, 0.1), zero[i] = (uint8_t)test_rand_int(1, 100);
+    const wick_dtype dtype = s->natural ? WICK_U8 : WICK_I8;
+    const int rank = !s->one;
+    const recorded r = {s, wick_from(ctx, dtype, WICK_DIMS(rows, columns), q),
+                        wick_from(ctx, WICK_F32, rank, &scales, scale),
+                        s->zeros ? wick_from(ctx, dtype, rank, &scales, zero) : NULL,
+                        s->bias ? wick_random_normal(ctx, WICK_F32, WICK_DIMS(SHAPE_N)) : NULL};
+    free(scale), free(q), free(zero);
+    return r;
+}
+/* What the plan gives for x [m, SHAPE_K], and its text. */
+static void run_shape(wick_context *ctx, const recorded *r, int64_t m, const float *x, bool passes, float *y,
+                      char text[8192]) {
+    wick_plan *plan = NULL;
+    wick_workspace *run = NULL;
+    const wick_compile_options options = {.no_passes = !passes};
+    const wick_spec in = {.dtype = WICK_F32, .rank = 2, .dims = {m, SHAPE_K}};
+    CHECK_OK(ctx, wick_compile(ctx, record_shape, (void *)(uintptr_t)r, 1, &in, 1, &options, &plan));
+    REQUIRE(plan != NULL);
+    REQUIRE(wick_workspace_new(plan, &run) == WICK_OK);
+    for (int i = 0; i < 2; i++) CHECK(wick_run(run, (const void *[]){x}, (void *[]){y}) == WICK_OK);
+    wick_plan_format(plan, text, 8192);
+    wick_workspace_free(&run);
+    wick_plan_free(&plan);
+}
+TEST(dequantised_weights_of_products_stay_in_8_bits) {
+    static const int64_t rows[] = {1, 3, 9};
+    float x[9 * SHAPE_K], have[9 * SHAPE_N], want[9 * SHAPE_N];
+    char text[8192];
+    for (size_t s = 0; s < WICK_COUNTOF(shapes); s++)
+        for (size_t r = 0; r < WICK_COUNTOF(rows); r++) {
+            wick_context *ctx = context();
+            const recorded made = make_shape(ctx, &shapes[s]);
+            for (int64_t i = 0; i < rows[r] * SHAPE_K; i++) x[i] = (float)test_rand_real(-1, 1);
+            run_shape(ctx, &made, rows[r], x, false, want, text);
+            CHECK_MSG(!strstr(text, "linear8"), "%s without passes:\n%s", shapes[s].name, text);
+            run_shape(ctx, &made, rows[r], x, true, have, text);
+            CHECK_MSG((strstr(text, "linear8") != NULL) == shapes[s].kept, "%s:\n%s", shapes[s].name, text);
+            CHECK_MSG(!shapes[s].kept || !strstr(text, "elementwise"), "%s leaves arithmetic:\n%s", shapes[s].name,
+                      text);
+            for (int64_t i = 0; i < rows[r] * SHAPE_N; i++) /* sums of SHAPE_K numbers up to 25.5 */
+                CHECK_MSG(fabsf(have[i] - want[i]) <= 1e-5f * SHAPE_K, "%s: [%d] is %g, not %g", shapes[s].name, (int)i,
+                          (double)have[i], (double)want[i]);
+            wick_context_free(&ctx);
+        }
+}
+
+static wick_status record_of_input(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_linear(in[0], wick_dequantize(in[1], in[2], NULL, 0), NULL);
+    return WICK_OK;
+}
+TEST(weights_that_change_in_each_run_are_dequantised) {
+    wick_context *ctx = context();
+    wick_plan *plan = NULL;
+    char text[8192];
+    const wick_spec in[] = {{"x", WICK_F32, 2, {2, 30}}, {"q", WICK_I8, 2, {20, 30}}, {"scale", WICK_F32, 1, {20}}};
+    CHECK_OK(ctx, wick_compile(ctx, record_of_input, NULL, 3, in, 1, NULL, &plan));
+    REQUIRE(plan != NULL);
+    wick_plan_format(plan, text, sizeof text);
+    CHECK_MSG(!strstr(text, "linear8"), "%s", text);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
 TEST(errors_name_what_is_wrong) {
     wick_context *ctx = context();
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 20)), *q = wick_zeros(ctx, WICK_I8, WICK_DIMS(3, 2, 10)),
@@ -317,7 +435,7 @@ TEST(errors_name_what_is_wrong) {
         wick_tensor *made;
         const char *says;
     } bad[] = {
-        {wick_int8_linear(wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 20)), q, s, NULL, NULL), "takes f32"},
+        {wick_int8_linear(wick_zeros(ctx, WICK_I32, WICK_DIMS(2, 20)), q, s, NULL, NULL), "takes f32 and f64"},
         {wick_int8_linear(x, wick_zeros(ctx, WICK_I16, WICK_DIMS(3, 2, 10)), s, NULL, NULL), "i8 or u8"},
         {wick_int8_linear(x, q, s, wick_zeros(ctx, WICK_U8, WICK_DIMS(3, 2)), NULL), "zero points likewise"},
         {wick_int8_linear(x, wick_zeros(ctx, WICK_I8, WICK_DIMS(3, 20)), s, NULL, NULL), "[n, blocks"},

@@ -5,8 +5,8 @@
 
 #include "kernels/gemm/gemm.h"
 
-/* dst[i][j] = B at p0 + i of k, column c0 + j, for i < k and j < cols, anything finite from there to whole vectors; rows
- * of dst lie dst_row apart. p0 is a multiple of 8. */
+/* dst[i][j] = B at p0 + i of k, column c0 + j, for i < k and j < cols, anything finite from there to whole vectors;
+ * rows of dst lie dst_row apart. p0 is a multiple of 8. */
 typedef void wick_gemm_panel_fn(const void *of, int64_t c0, int64_t cols, int64_t p0, int64_t k, float *dst,
                                 int64_t dst_row);
 

@@ -9,12 +9,13 @@ enum {
 
 static const wick_linear8_kernel *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_linear8_kernel)};
 
-static bool is_few(const wick_linear8 *p) { return p->m <= WICK_LINEAR8_FEW || !p->kernel->panel; }
+static bool is_few(const wick_linear8 *p) { return p->f64 || p->m <= WICK_LINEAR8_FEW || !p->kernel->panel; }
 
 int wick_linear8_rejected(const wick_linear8 *p, wick_rejected *out) {
-    if (!p->tasks || is_few(p)) return 0;
+    if (!p->tasks || (is_few(p) && !p->f64)) return 0;
     out[0] = (wick_rejected){"one pass over the weights for few rows",
-                             "there are more rows: panels of weights become f32"};
+                             p->f64 ? "x is f64, which goes element by element"
+                                    : "there are more rows: panels of weights become f32"};
     return 1;
 }
 
@@ -45,7 +46,7 @@ void wick_linear8_prepare(wick_linear8 *p, const wick_tuning *tuning) {
     p->scratch = p->panels.scratch;
 }
 
-const char *wick_linear8_name(const wick_linear8 *p) { return p->kernel->names[!is_few(p)]; }
+const char *wick_linear8_name(const wick_linear8 *p) { return p->f64 ? "linear8_f64" : p->kernel->names[!is_few(p)]; }
 
 static void pack_panel(const wick_linear8 *p, int64_t c0, const uint8_t *q, const float *scales, const uint8_t *zeros,
                        char *packed) {
@@ -84,20 +85,39 @@ static void make_panel(const void *of, int64_t c0, int64_t cols, int64_t p0, int
     m->p->kernel->panel(m->p, m->d, c0, cols, p0, k, dst, dst_row);
 }
 
-void wick_linear8_run(const wick_linear8 *p, int64_t begin, int64_t end, const float *a, const void *packed,
-                      const float *bias, float *c, void *scratch) {
+static void run_f64(const wick_linear8 *p, const wick_linear8_data *d, int64_t c0, int64_t c1) {
+    const int64_t padded = wick_linear8_padded(p);
+    const double *bias = d->bias;
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = c0; j < c1; j++) {
+            int64_t step;
+            const int8_t *q = wick_linear8_column(p, d->q, j, &step);
+            const double *a = (const double *)d->a + i * p->k;
+            double sum = 0;
+            for (int64_t at = 0; at < p->k; at++) {
+                const int64_t g = at / p->block * padded + j;
+                const float w = (float)(q[at * step] - (d->zeros ? d->zeros[g] : 0)) * d->scales[g];
+                sum += a[at] * (double)w;
+            }
+            ((double *)d->c)[i * p->n + j] = bias ? sum + bias[j] : sum;
+        }
+}
+
+void wick_linear8_run(const wick_linear8 *p, int64_t begin, int64_t end, const void *a, const void *packed,
+                      const void *bias, void *c, void *scratch) {
     const char *scales = (const char *)packed + wick_linear8_scales_at(p);
     const size_t n_scales = (size_t)(wick_linear8_blocks(p) * wick_linear8_padded(p));
-    const wick_linear8_data d = {
-        .a = a,
-        .bias = bias,
-        .scales = (const float *)(const void *)scales,
-        .q = packed,
-        .zeros = p->has_zeros ? (const int8_t *)(scales + n_scales * sizeof(float)) : NULL,
-        .c = c};
-    if (!is_few(p)) {
+    const wick_linear8_data d = {.a = a,
+                                 .bias = bias,
+                                 .scales = (const float *)(const void *)scales,
+                                 .q = packed,
+                                 .zeros = p->has_zeros ? (const int8_t *)(scales + n_scales * sizeof(float)) : NULL,
+                                 .c = c};
+    const int64_t c0 = begin * p->cols, c1 = WICK_MIN(p->n, end * p->cols);
+    if (p->f64)
+        run_f64(p, &d, c0, c1);
+    else if (is_few(p))
+        p->kernel->few[p->kernel->panel ? p->m - 1 : 0](p, &d, c0, c1);
+    else
         wick_gemm_panels_run(&p->panels, begin, end, a, bias, c, make_panel, &(made_of){p, &d}, scratch);
-        return;
-    }
-    p->kernel->few[p->kernel->panel ? p->m - 1 : 0](p, &d, begin * p->cols, WICK_MIN(p->n, end * p->cols));
 }

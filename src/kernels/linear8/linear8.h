@@ -7,17 +7,18 @@
 #include "kernels/linear8/linear8_api.h"
 
 typedef struct wick_linear8_data {
-    const float *a, *bias, *scales;
+    const void *a, *bias; /* bias NULL: none */
+    const float *scales;
     const int8_t *q, *zeros; /* zeros NULL: 0 */
-    float *c;
+    void *c;
 } wick_linear8_data;
 
 /* C [rows][columns c0 to c1], c0 the first of a panel, c1 too or n. */
 typedef void wick_linear8_few_fn(const wick_linear8 *p, const wick_linear8_data *d, int64_t c0, int64_t c1);
 
 typedef struct wick_linear8_kernel {
-    const char *names[2];             /* few, panel */
-    wick_linear8_few_fn *const *few;  /* [rows - 1]; the reference: one of all rows */
+    const char *names[2];            /* few, panel */
+    wick_linear8_few_fn *const *few; /* [rows - 1]; the reference: one of all rows */
     void (*panel)(const wick_linear8 *p, const wick_linear8_data *d, int64_t c0, int64_t cols, int64_t p0, int64_t k,
                   float *dst, int64_t dst_row); /* as wick_gemm_panel_fn; NULL: the reference */
 } wick_linear8_kernel;

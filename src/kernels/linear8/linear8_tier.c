@@ -15,7 +15,7 @@ static void columns(const wick_linear8 *p, const wick_linear8_data *d, int64_t c
         for (int64_t j = c0; j < c1; j++) {
             int64_t step;
             const int8_t *q = wick_linear8_column(p, d->q, j, &step);
-            const float *a = d->a + i * p->k;
+            const float *a = (const float *)d->a + i * p->k, *bias = d->bias;
             float total = 0;
             for (int64_t g = 0; g < blocks; g++) {
                 const int zero = d->zeros ? d->zeros[g * padded + j] : 0;
@@ -27,7 +27,7 @@ static void columns(const wick_linear8 *p, const wick_linear8_data *d, int64_t c
                     total += sum * d->scales[g * padded + j];
                 }
             }
-            d->c[i * p->n + j] = d->bias ? total + d->bias[j] : total;
+            ((float *)d->c)[i * p->n + j] = bias ? total + bias[j] : total;
         }
 }
 static wick_linear8_few_fn *const few_kernels[] = {columns};
@@ -100,7 +100,7 @@ LINEAR8_INLINE void few_columns(const wick_linear8 *p, const wick_linear8_data *
                                 const int rows, const int panels, const bool with_zeros) {
     const int vectors = panels * VECTORS;
     const int64_t blocks = wick_linear8_blocks(p), padded = wick_linear8_padded(p), panel = WICK_LINEAR8_PANEL * p->k;
-    const float *a = d->a + row * p->k, *scales = d->scales + c;
+    const float *a = (const float *)d->a + row * p->k, *scales = d->scales + c, *bias = d->bias;
     const int8_t *q = d->q + c * p->k, *zeros = with_zeros ? d->zeros + c : NULL;
     vec sums[WICK_LINEAR8_FEW * MOST_PANELS * VECTORS];
     LINEAR8_UNROLL
@@ -139,9 +139,9 @@ LINEAR8_INLINE void few_columns(const wick_linear8 *p, const wick_linear8_data *
     const int64_t there = WICK_MIN(p->n - c, panels * WICK_LINEAR8_PANEL);
     LINEAR8_UNROLL
     for (int i = 0; i < rows; i++) {
-        float to[MOST_PANELS * WICK_LINEAR8_PANEL], *at = d->c + (row + i) * p->n + c;
+        float to[MOST_PANELS * WICK_LINEAR8_PANEL], *at = (float *)d->c + (row + i) * p->n + c;
         memcpy(to, sums + i * vectors, (size_t)panels * WICK_LINEAR8_PANEL * sizeof *to);
-        for (int64_t j = 0; j < there; j++) at[j] = d->bias ? to[j] + d->bias[c + j] : to[j];
+        for (int64_t j = 0; j < there; j++) at[j] = bias ? to[j] + bias[c + j] : to[j];
     }
 }
 /* The last panels that are taken at once overlap those before; a panel of fewer columns is taken alone. */
@@ -161,8 +161,10 @@ LINEAR8_INLINE void few(const wick_linear8 *p, const wick_linear8_data *d, int64
     const int most = WICK_MAX(REGISTERS / 2 / VECTORS, 1), at_once = WICK_MIN(rows, most);
     LINEAR8_UNROLL
     for (int i = 0; i < rows; i += at_once) {
-        if (d->zeros) few_rows(p, d, c0, c1, i, WICK_MIN(at_once, rows - i), true);
-        else few_rows(p, d, c0, c1, i, WICK_MIN(at_once, rows - i), false);
+        if (d->zeros)
+            few_rows(p, d, c0, c1, i, WICK_MIN(at_once, rows - i), true);
+        else
+            few_rows(p, d, c0, c1, i, WICK_MIN(at_once, rows - i), false);
     }
 }
 #define LINEAR8_ROWS(X) X(1) X(2) X(3) X(4)
@@ -206,8 +208,10 @@ LINEAR8_INLINE void panel_of(const wick_linear8 *p, const wick_linear8_data *d, 
 }
 static void panel(const wick_linear8 *p, const wick_linear8_data *d, int64_t c0, int64_t cols, int64_t p0, int64_t k,
                   float *dst, int64_t dst_row) {
-    if (d->zeros) panel_of(p, d, c0, cols, p0, k, dst, dst_row, true);
-    else panel_of(p, d, c0, cols, p0, k, dst, dst_row, false);
+    if (d->zeros)
+        panel_of(p, d, c0, cols, p0, k, dst, dst_row, true);
+    else
+        panel_of(p, d, c0, cols, p0, k, dst, dst_row, false);
 }
 #define LINEAR8_PANEL_FN panel
 
