@@ -90,6 +90,8 @@ CALL(gemm, naive_f32_1000x1000x1000, naive_1000)
 #define SPARSE(zeros, m, n, k) ROW(sparse, m##x##n##x##k##_z##zeros, (f32[m,k], kept f32[n,k]%zeros), wick_linear(x, a, NULL), )
 #define SPARSE_1X1(zeros, hw, ci, co) \
     ROW(sparse, 1x1_##ci##_##co##_##hw##_z##zeros, (f32[1,hw,hw,ci], kept f32[co,ci,1,1]%zeros), nhwc(wick_conv(nchw(x), a, NULL, NULL)), )
+#define SPARSE_1X1_S2(zeros, hw, ci, co) \
+    ROW(sparse, 1x1_s2_##ci##_##co##_##hw##_z##zeros, (f32[1,hw,hw,ci], kept f32[co,ci,1,1]%zeros), nhwc(wick_conv(nchw(x), a, NULL, &(wick_conv_options){.stride = {2, 2}})), )
 #define ZEROS(X, ...) X(0, __VA_ARGS__) X(50, __VA_ARGS__) X(60, __VA_ARGS__) X(70, __VA_ARGS__) X(75, __VA_ARGS__) X(80, __VA_ARGS__) X(90, __VA_ARGS__) X(95, __VA_ARGS__)
 ZEROS(SPARSE, 1, 256, 256)
 ZEROS(SPARSE, 1, 512, 784)
@@ -107,6 +109,8 @@ ZEROS(SPARSE_1X1, 7, 512, 512)
 ZEROS(SPARSE_1X1, 14, 256, 256)
 ZEROS(SPARSE_1X1, 28, 128, 128)
 ZEROS(SPARSE_1X1, 56, 64, 64)
+ZEROS(SPARSE_1X1_S2, 14, 256, 512)
+ZEROS(SPARSE_1X1_S2, 56, 64, 128)
 #undef ZEROS
 
 /* ResNet-18 at 224 pixels (He et al. 2015, table 1); n images. As within a network: channels lie last and weights stay, so nothing is laid out anew. */

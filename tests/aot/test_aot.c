@@ -471,6 +471,11 @@ static wick_tensor *int8_weights_of(wick_tensor *x, wick_dtype dtype, bool bias)
 }
 NET(linear8_in_the_run) { return int8_weights_of(x, WICK_U8, false); }
 NET(linear8_of_many_rows_in_the_run) { return int8_weights_of(x, WICK_I8, true); }
+/* Steps of 16 bits, of which most numbers are beyond. */
+NET(quantised_16) {
+    wick_tensor *s = number_of(ctx, WICK_F32, 1e-5);
+    return wick_dequantize(wick_quantize(x, s, NULL, 0, WICK_I16), s, NULL, 0);
+}
 NET(integers) {
     wick_tensor *a = wick_cast(wick_mul(x, wick_like(x, 1e4)), WICK_I32),
                 *b = wick_cast(wick_mul(MADE(ctx, 3, 9, 13), wick_like(x, 1e6)), WICK_I32);
@@ -665,6 +670,7 @@ static const net nets[] = {
     {"linear8_many_blocks_of_k", 2, {5, 1100}, linear8_many_blocks_of_k, WICK_F32},
     {"linear8_in_the_run", 2, {3, 45}, linear8_in_the_run, WICK_F32},
     {"linear8_of_many_rows_in_the_run", 2, {6, 32}, linear8_of_many_rows_in_the_run, WICK_F32},
+    {"quantised_16", 2, {6, 45}, quantised_16, WICK_F32},
     {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},
     {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
     {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
