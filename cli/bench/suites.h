@@ -21,6 +21,9 @@
 /* Weights of 4 bits in blocks of 32 that stay. */
 #define GEMM_INT4(m, n, k, blocks) \
     ROW(gemm, int4_##m##x##n##x##k, (f32[m,k], kept u8[n,blocks,16], kept f32[n,blocks]), wick_int4_linear(x, a, b, NULL, NULL), ONNX Runtime)
+/* Weights of 8 bits that stay, a scale for each output. */
+#define GEMM_LINEAR8(m, n, k) \
+    ROW(gemm, linear8_##m##x##n##x##k, (f32[m,k], kept i8[n,1,k], kept f32[n,1]), wick_int8_linear(x, a, b, NULL, NULL), ONNX Runtime)
 GEMM(f32, 64, 64, 64)
 GEMM(f32, 128, 128, 128)
 GEMM(f32, 256, 256, 256)
@@ -72,6 +75,11 @@ GEMM_INT4(1, 4096, 4096, 128)
 GEMM_INT4(4, 4096, 4096, 128)
 GEMM_INT4(64, 512, 512, 16)
 GEMM_INT4(512, 4096, 4096, 128)
+GEMM_LINEAR8(1, 512, 512)
+GEMM_LINEAR8(1, 4096, 4096)
+GEMM_LINEAR8(4, 4096, 4096)
+GEMM_LINEAR8(64, 512, 512)
+GEMM_LINEAR8(512, 4096, 4096)
 GEMM_INT8(i8, 256, 256, 256)
 GEMM_INT8(i8, 1024, 1024, 1024)
 ROW(gemm, f32_batched_64x32x32x32, (f32[64,32,32], f32[64,32,32]), wick_matmul(x, a), torch.bmm(x, a, out=y))
@@ -82,6 +90,8 @@ CALL(gemm, naive_f32_1000x1000x1000, naive_1000)
 #define SPARSE(zeros, m, n, k) ROW(sparse, m##x##n##x##k##_z##zeros, (f32[m,k], kept f32[n,k]%zeros), wick_linear(x, a, NULL), )
 #define SPARSE_1X1(zeros, hw, ci, co) \
     ROW(sparse, 1x1_##ci##_##co##_##hw##_z##zeros, (f32[1,hw,hw,ci], kept f32[co,ci,1,1]%zeros), nhwc(wick_conv(nchw(x), a, NULL, NULL)), )
+#define SPARSE_1X1_S2(zeros, hw, ci, co) \
+    ROW(sparse, 1x1_s2_##ci##_##co##_##hw##_z##zeros, (f32[1,hw,hw,ci], kept f32[co,ci,1,1]%zeros), nhwc(wick_conv(nchw(x), a, NULL, &(wick_conv_options){.stride = {2, 2}})), )
 #define ZEROS(X, ...) X(0, __VA_ARGS__) X(50, __VA_ARGS__) X(60, __VA_ARGS__) X(70, __VA_ARGS__) X(75, __VA_ARGS__) X(80, __VA_ARGS__) X(90, __VA_ARGS__) X(95, __VA_ARGS__)
 ZEROS(SPARSE, 1, 256, 256)
 ZEROS(SPARSE, 1, 512, 784)
@@ -99,6 +109,8 @@ ZEROS(SPARSE_1X1, 7, 512, 512)
 ZEROS(SPARSE_1X1, 14, 256, 256)
 ZEROS(SPARSE_1X1, 28, 128, 128)
 ZEROS(SPARSE_1X1, 56, 64, 64)
+ZEROS(SPARSE_1X1_S2, 14, 256, 512)
+ZEROS(SPARSE_1X1_S2, 56, 64, 128)
 #undef ZEROS
 
 /* ResNet-18 at 224 pixels (He et al. 2015, table 1); n images. As within a network: channels lie last and weights stay, so nothing is laid out anew. */

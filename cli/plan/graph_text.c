@@ -59,7 +59,8 @@ static const char *with_epilogue(const graph_text *g, const wick_onnx_node *node
     static const struct {
         const char *op;
         int operands; /* without a bias; 0: a word tells */
-    } products[] = {{"conv", 2}, {"matmul", 2}, {"int8_matmul", 0}, {"int8_conv", 0}, {"int4_linear", 0}};
+    } products[] = {{"conv", 2}, {"matmul", 2}, {"int8_matmul", 0}, {"int8_conv", 0}, {"int4_linear", 0},
+                  {"int8_linear", 0}};
     size_t k = 0;
     while (k < sizeof products / sizeof products[0] && strcmp(products[k].op, node->op) != 0) k++;
     if (k == sizeof products / sizeof products[0]) return node->op;

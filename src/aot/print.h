@@ -80,6 +80,8 @@ wick_status wick_c_print_resample(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_attention(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int4(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_linear8(wick_c_printer *p, const wick_step *s);
+bool wick_c_linear8_shares(const wick_step *s, int ref);
 wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8_pack(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8(wick_c_printer *p, const wick_step *s);

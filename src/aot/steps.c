@@ -50,6 +50,7 @@ static const wick_c_step_printer printers[WICK_STEP_KINDS] = {
                         .packed = wick_c_int8_packed,
                         .own_scratch = wick_c_int8_own_scratch},
     [WICK_STEP_INT4] = {.print = wick_c_print_int4},
+    [WICK_STEP_LINEAR8] = {.print = wick_c_print_linear8, .shares = wick_c_linear8_shares},
     [WICK_STEP_INTEGERS] = {.print = wick_c_print_integers},
     [WICK_STEP_ATTENTION] = {.print = wick_c_print_attention, .own_scratch = wick_c_attention_scratch},
     [WICK_STEP_RANDOM] = {.print = wick_c_print_random},

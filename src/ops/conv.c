@@ -183,21 +183,42 @@ static bool is_result(const wick_lower *l, const wick_node *node) {
     return r >= 0 && l->results[r].leaf < 0;
 }
 
+/* The pixels that a convolution of one tap reads, with channels last: with strides a copy of them. */
+static wick_status in_pixels(wick_lower *l, wick_node *node, wick_operand *out) {
+    const wick_conv_attr *attr = node->attr;
+    const wick_type *y = &node->out[0].type;
+    bool all = true;
+    for (int d = 0; d < attr->rank; d++) all &= attr->stride[d] == 1;
+    if (all) return wick_lower_in_channels_last(l, node, 0, out);
+    wick_operand from = wick_lower_in(l, node, 0);
+    wick_type *type = wick_arena_alloc(l->arena, sizeof *type);
+    if (!type) return wick_msg_set(l->msg, WICK_ERR_NOMEM, "out of memory while planning");
+    *type = *from.type;
+    for (int d = 0; d < attr->rank; d++) {
+        type->dims[d + 2] = y->dims[d + 2];
+        from.layout.strides[d + 2] *= attr->stride[d];
+    }
+    from.type = out->type = type;
+    wick_layout_channels_last(&out->layout, type);
+    WICK_TRY(wick_lower_temp(l, wick_type_bytes(type), &out->buffer));
+    return wick_lower_copy(l, &from, out);
+}
+
 /* A convolution of one tap with sparse weights is a product: rows are pixels. *dense says why it isn't one; else it is
  * lowered. Sums go by the blocks of convolutions. */
 static wick_status lower_sparse(wick_lower *l, wick_node *node, const char **dense) {
     const wick_conv_attr *attr = node->attr;
-    const wick_type *x = &node->in[0]->type, *w = &node->in[1]->type;
+    const wick_type *x = &node->in[0]->type, *w = &node->in[1]->type, *y = &node->out[0].type;
     *dense = "it is no product of all pixels with weights";
     if (node->op != &wick_op_conv || attr->groups != 1) return WICK_OK;
     for (int d = 0; d < attr->rank; d++)
-        if (w->dims[d + 2] != 1 || attr->stride[d] != 1 || attr->pad[d] || attr->pad_end[d]) return WICK_OK;
+        if (w->dims[d + 2] != 1 || attr->pad[d] || attr->pad_end[d]) return WICK_OK;
     wick_gemm g;
     memset(&g, 0, sizeof g);
     g.type = wick_ctype_of((wick_dtype)x->dtype);
     g.k = w->dims[1];
     g.n = g.c_row = w->dims[0];
-    g.m = g.k ? wick_type_count(x) / g.k : 0;
+    g.m = g.n ? wick_type_count(y) / g.n : 0;
     g.a_row = g.b_col = g.k;
     g.a_col = g.b_row = 1;
     g.bias = node->n_in == 3;
@@ -205,7 +226,7 @@ static wick_status lower_sparse(wick_lower *l, wick_node *node, const char **den
     *dense = wick_lower_sparse(l, node->in[1], 1, 0, WICK_SPARSE_CONV_BLOCK, &g);
     if (*dense) return WICK_OK;
     wick_operand a, b, c, bias;
-    WICK_TRY(wick_lower_in_channels_last(l, node, 0, &a));
+    WICK_TRY(in_pixels(l, node, &a));
     WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
     WICK_TRY(wick_lower_out_channels_last(l, node, 0, &c));
     wick_ref refs[5] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};

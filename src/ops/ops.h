@@ -16,7 +16,8 @@ extern const wick_op wick_op_cast;
     X(reshape)                                                                                                         \
     X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) \
         X(cumsum) X(cumprod) X(logcumsumexp) X(cummax) X(cummin) X(matmul) X(conv) X(conv_data) X(conv_weight)         \
-            X(int8_matmul) X(int8_conv) X(quantize) X(dequantize) X(int4_linear) X(dequantize_blocks) X(max_pool)      \
+            X(int8_matmul) X(int8_conv) X(quantize) X(dequantize) X(int4_linear) X(dequantize_blocks)                  \
+                X(int8_linear) X(max_pool)                                                                             \
                 X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) X(max_pool_index) X(plane_put)          \
                     X(plane_take) X(sliding_window) X(window_sum) X(resample) X(resample_back) X(taps) X(taps_put)     \
                         X(taps_dot) X(roi_align) X(roi_align_put) X(roi_align_max) X(nms) X(softmax) X(log_softmax)    \

@@ -435,6 +435,47 @@ NET(int4_short_blocks) { return int4(x, 5, 16, true, false); }
 NET(int4_long_blocks) { return int4(x, 3, 128, true, true); }
 NET(int4_many_rows) { return int4(x, 6, 16, true, true); }
 NET(int4_blocks_of_k) { return int4(x, 3, 64, false, false); }
+/* A scale for each block; block 0: one a column, through a pass. Known weights, or those of the run. */
+static wick_tensor *int8_weights(wick_tensor *x, int64_t n, int64_t block, wick_dtype dtype, bool bias) {
+    wick_context *ctx = wick_tensor_context(x);
+    const int64_t k = wick_tensor_dim(x, -1), each = block ? block : k, blocks = (k + each - 1) / each;
+    const bool natural = dtype == WICK_U8;
+    wick_tensor *q = wick_cast(wick_add(wick_mul(MADE(ctx, n, blocks, each), number_of(ctx, WICK_F32, 90)),
+                                        number_of(ctx, WICK_F32, natural ? 120 : 0)),
+                               dtype),
+                *scales = wick_mul(MADE(ctx, n, blocks), number_of(ctx, WICK_F32, 0.01)),
+                *zeros = natural ? wick_cast(wick_add(wick_mul(MADE(ctx, n, blocks), number_of(ctx, WICK_F32, 90)),
+                                                      number_of(ctx, WICK_F32, 120)),
+                                             dtype)
+                                 : NULL,
+                *b = bias ? MADE(ctx, n) : NULL;
+    if (block) return wick_int8_linear(x, q, scales, zeros, b);
+    return wick_linear(x, wick_dequantize(wick_reshape(q, WICK_DIMS(n, k)), wick_reshape(scales, WICK_DIMS(n)),
+                                          zeros ? wick_reshape(zeros, WICK_DIMS(n)) : NULL, 0),
+                       b);
+}
+NET(linear8_one_row) { return int8_weights(x, 37, 0, WICK_I8, true); }
+NET(linear8_zeros) { return int8_weights(x, 18, 0, WICK_U8, false); }
+NET(linear8_blocks) { return int8_weights(x, 21, 24, WICK_U8, true); }
+NET(linear8_long) { return int8_weights(x, 3, 1100, WICK_I8, true); }
+NET(linear8_many_rows) { return int8_weights(x, 35, 16, WICK_U8, true); }
+NET(linear8_many_blocks_of_k) { return int8_weights(x, 6, 0, WICK_I8, true); }
+/* Weights that the run makes. */
+static wick_tensor *int8_weights_of(wick_tensor *x, wick_dtype dtype, bool bias) {
+    wick_context *ctx = wick_tensor_context(x);
+    const int64_t n = 19, k = wick_tensor_dim(x, -1), blocks = (k + 15) / 16;
+    wick_tensor *s = wick_max(wick_abs(x), WICK_ALL_AXES, false), *one = wick_div(s, s),
+                *q = wick_cast(wick_mul(MADE(ctx, n, blocks, 16), wick_mul(one, number_of(ctx, WICK_F32, 90))), dtype),
+                *zeros = bias ? wick_cast(wick_mul(MADE(ctx, n, blocks), one), dtype) : NULL;
+    return wick_int8_linear(x, q, wick_mul(MADE(ctx, n, blocks), one), zeros, bias ? MADE(ctx, n) : NULL);
+}
+NET(linear8_in_the_run) { return int8_weights_of(x, WICK_U8, false); }
+NET(linear8_of_many_rows_in_the_run) { return int8_weights_of(x, WICK_I8, true); }
+/* Steps of 16 bits, of which most numbers are beyond. */
+NET(quantised_16) {
+    wick_tensor *s = number_of(ctx, WICK_F32, 1e-5);
+    return wick_dequantize(wick_quantize(x, s, NULL, 0, WICK_I16), s, NULL, 0);
+}
 NET(integers) {
     wick_tensor *a = wick_cast(wick_mul(x, wick_like(x, 1e4)), WICK_I32),
                 *b = wick_cast(wick_mul(MADE(ctx, 3, 9, 13), wick_like(x, 1e6)), WICK_I32);
@@ -621,6 +662,15 @@ static const net nets[] = {
     {"int4_long_blocks", 2, {3, 300}, int4_long_blocks, WICK_F32},
     {"int4_many_rows", 2, {7, 45}, int4_many_rows, WICK_F32},
     {"int4_blocks_of_k", 2, {5, 1100}, int4_blocks_of_k, WICK_F32},
+    {"linear8_one_row", 2, {1, 70}, linear8_one_row, WICK_F32},
+    {"linear8_zeros", 2, {2, 41}, linear8_zeros, WICK_F32},
+    {"linear8_blocks", 3, {2, 2, 83}, linear8_blocks, WICK_F32},
+    {"linear8_long", 2, {3, 1100}, linear8_long, WICK_F32},
+    {"linear8_many_rows", 2, {7, 45}, linear8_many_rows, WICK_F32},
+    {"linear8_many_blocks_of_k", 2, {5, 1100}, linear8_many_blocks_of_k, WICK_F32},
+    {"linear8_in_the_run", 2, {3, 45}, linear8_in_the_run, WICK_F32},
+    {"linear8_of_many_rows_in_the_run", 2, {6, 32}, linear8_of_many_rows_in_the_run, WICK_F32},
+    {"quantised_16", 2, {6, 45}, quantised_16, WICK_F32},
     {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},
     {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
     {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},

@@ -7,12 +7,13 @@ enum { BATCH = 2, CI = 600, CO = 128, HW = 5, CLASSES = 80, X = BATCH * CI * HW 
 typedef struct net {
     wick_tensor *conv, *scale, *shift, *weight, *bias;
     bool scaled;
+    int stride; /* of the convolution */
 } net;
 
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
     const net *n = user;
-    wick_tensor *h = wick_conv(in[0], n->conv, NULL, NULL);
+    wick_tensor *h = wick_conv(in[0], n->conv, NULL, &(wick_conv_options){.stride = {n->stride, n->stride}});
     if (n->scaled) h = wick_add(wick_mul(h, n->scale), n->shift);
     h = wick_mul(h, wick_sigmoid(h)); /* rides on what each task of the convolution makes */
     h = wick_mean(h, WICK_AXES(2, 3), false);
@@ -71,10 +72,11 @@ static void compiled_free(compiled *c) {
     wick_plan_free(&c->plan);
 }
 
-static void same_bits(bool scaled, int threads) {
+static void same_bits(bool scaled, int threads, int stride) {
     wick_context *ctx = context_with(&(wick_context_options){.threads = threads});
     net n = net_make(ctx, 0);
     n.scaled = scaled;
+    n.stride = stride;
     float x[X], dense[Y], sparse[Y];
     fill(x, X, 20);
     compiled before = compile(ctx, &n);
@@ -98,9 +100,12 @@ static void same_bits(bool scaled, int threads) {
 }
 
 TEST(plans_by_what_is_not_zero_have_the_bits_of_dense_ones) {
-    for (int threads = 1; threads < 4; threads++) same_bits(false, threads);
+    for (int threads = 1; threads < 4; threads++) same_bits(false, threads, 1);
 }
-TEST(weights_that_a_scale_by_channel_goes_into_are_sparse_too) { same_bits(true, 1); }
+TEST(weights_that_a_scale_by_channel_goes_into_are_sparse_too) { same_bits(true, 1, 1); }
+TEST(convolutions_with_strides_are_sparse_too) {
+    for (int stride = 2; stride <= 4; stride++) same_bits(stride == 3, stride - 1, stride);
+}
 
 TEST(a_plan_that_trains_the_weights_is_dense) {
     wick_context *ctx = context();

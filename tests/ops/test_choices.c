@@ -85,6 +85,9 @@ static wick_tensor *bytes_product(wick_tensor *const *in, int how) {
 static wick_tensor *of_four_bits(wick_tensor *const *in, int how) {
     return (void)how, wick_int4_linear(in[0], in[1], in[2], NULL, NULL);
 }
+static wick_tensor *of_eight_bits(wick_tensor *const *in, int how) {
+    return (void)how, wick_int8_linear(in[0], in[1], in[2], NULL, NULL);
+}
 static wick_tensor *attended(wick_tensor *const *in, int how) {
     return (void)how, wick_attention(in[0], in[1], in[2], NULL);
 }
@@ -134,6 +137,9 @@ TEST(products_of_integers_attention_and_loops_over_time_say_so_too) {
          "not one pass over the weights for few rows: there are more rows", NULL);
     says(ctx, "4 bits, one row", (use){of_four_bits, 0}, 3,
          (wick_spec[]){F32(1, 64), OF(WICK_U8, 16, 2, 16), F32(16, 2)}, "int4_linear f32[1,16]: ", "not one pass");
+    says(ctx, "weights of 8 bits", (use){of_eight_bits, 0}, 3,
+         (wick_spec[]){F32(9, 64), OF(WICK_I8, 16, 2, 32), F32(16, 2)},
+         "not one pass over the weights for few rows: there are more rows", NULL);
     says(ctx, "attention", (use){attended, 0}, 3, (wick_spec[]){F32(1, 2, 9, 19), F32(1, 2, 9, 19), F32(1, 2, 9, 19)},
          "not values where they lie: rows are no whole vectors", "not keys");
     says(ctx, "attention", (use){attended, 0}, 3, (wick_spec[]){F32(1, 2, 9, 64), F32(1, 2, 9, 64), F32(1, 2, 9, 64)},

@@ -193,6 +193,13 @@ static wick_tensor *any_blocks(void) {
     if (chance(50)) return data(WICK_U8, 3, (const int64_t[]){rows, 1, chance(90) ? 8 : 16}, 0, 255, false);
     return data(chance(60) ? WICK_F32 : WICK_U8, 2, (const int64_t[]){rows, 1}, 0, 2, chance(5));
 }
+/* Weights of 8 bits, or zero points of such. */
+static wick_tensor *any_rows_of_bytes(void) {
+    if (chance(20)) return any_tensor();
+    const int64_t rows = call.rank ? call.dims[call.rank - 1] : 1;
+    const wick_dtype d = chance(60) ? WICK_I8 : WICK_U8;
+    return data(d, chance(70) ? 3 : 2, (const int64_t[]){rows, 1, rows}, 0, 100, false);
+}
 static int64_t any_option(void) { return chance(95) ? test_rand_int(0, 2) : any_extent(); }
 static int64_t any_kernel(void) { return chance(97) ? test_rand_int(1, 2) : any_extent(); }
 
@@ -443,6 +450,7 @@ static wick_tensor *tree_list_(wick_dtype d) {
     ROW(quantize_blocks, T, chance(60) ? 16 : any_extent(), OUT(1), chance(50) ? OUT(2) : NULL) \
     ROW(dequantize_blocks, any_blocks(), any_blocks(), maybe(any_blocks()), N) \
     ROW(int4_linear, T, any_blocks(), any_blocks(), maybe( any_blocks()), maybe( any_vector())) \
+    ROW(int8_linear, T, any_rows_of_bytes(), any_blocks(), maybe( any_rows_of_bytes()), maybe( any_vector())) \
     ROW(dequantize, any_bytes(), any_scale(WICK_F32), maybe(any_scale( WICK_U8)), A) \
     ROW(int8_matmul, any_bytes(), any_bytes(), INT8) ROW(int8_conv, any_bytes(), any_bytes(), CONV, INT8) \
     ROW(tree_ensemble, T, TREES) ROW(full, ctx, D, DIMS, F) ROW( zeros, ctx, D, DIMS) ROW(ones, ctx, D, DIMS) \

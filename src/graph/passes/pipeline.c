@@ -11,6 +11,7 @@ const wick_pass wick_passes[] = {
     {"expand_grad", "gradients become the nodes that compute them", wick_pass_expand_grad, true},
     {"dce", "what no output and no effect needs goes", wick_pass_dce, true},
     {"quantize", "products between dequantize and quantize nodes are done in integers", wick_pass_quantize, false},
+    {"int8_weights", "weights that products dequantise stay in 8 bits", wick_pass_int8_weights, false},
     {"expand_quantize", "other quantize and dequantize nodes become elementwise ops", wick_pass_expand_quantize, true},
     {"simplify", "what changes no bit goes: x * 1, casts to the same dtype", wick_pass_simplify, false},
     {"transpose", "the transpose of a product is the product of the transposes", wick_pass_transpose, false},

@@ -1,5 +1,4 @@
 /* int4.c: control flow of products with weights of 4 bits: how C is cut into tasks, and what becomes f32 when. */
-#include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/int4/int4.h"
 #include "kernels/tuning.h"
@@ -25,13 +24,11 @@ int wick_int4_rejected(const wick_int4 *p, wick_rejected *out) {
 
 void wick_int4_prepare(wick_int4 *p, const wick_tuning *tuning) {
     p->kernel = int4_tiers[wick_tier_current()];
-    p->tiles = wick_gemm_kernel_of(WICK_CF32);
     p->tasks = 0;
     p->scratch = 0;
-    p->rows = p->m;
     p->cols = p->n;
     /* As f32 weights are cut, so that many rows have the bits of such. */
-    p->kc = p->k ? WICK_ALIGN_UP(wick_ceil_div(p->k, wick_ceil_div(p->k, WICK_GEMM_KC)), 8) : 8;
+    p->kc = wick_gemm_panels_block(p->k);
     if (!p->m || !p->n) return;
     const double work = (double)p->m * (double)p->n * (double)(p->k + 8),
                  task = (double)wick_tuning_or_default(tuning)->gemm_task_work;
@@ -42,15 +39,10 @@ void wick_int4_prepare(wick_int4 *p, const wick_tuning *tuning) {
         if (!p->f64 && !p->kernel->columns) p->scratch = (size_t)(p->m * lanes_of_a_row(p)) * sizeof(float);
         return;
     }
-    const int64_t nr = p->tiles->nr, panels = wick_ceil_div(p->n, nr);
-    /* tasks below one another make the same panels */
-    int64_t across = WICK_MIN(panels, want),
-            down = WICK_MIN(wick_ceil_div(want, across), wick_ceil_div(p->m, 4 * p->tiles->mr));
-    across = WICK_MAX(across, wick_ceil_div(p->n, WICK_GEMM_NC));
-    p->cols = wick_ceil_div(wick_ceil_div(p->n, across), nr) * nr;
-    p->rows = wick_ceil_div(p->m, down);
-    p->tasks = wick_ceil_div(p->n, p->cols) * wick_ceil_div(p->m, p->rows);
-    p->scratch = (size_t)(WICK_MIN(p->kc, p->k) * nr) * sizeof(float);
+    p->panels = (wick_gemm_panels){.m = p->m, .n = p->n, .k = p->k};
+    wick_gemm_panels_prepare(&p->panels, want);
+    p->tasks = p->panels.tasks;
+    p->scratch = p->panels.scratch;
 }
 
 const char *wick_int4_name(const wick_int4 *p) { return p->f64 ? "int4_f64" : p->kernel->names[p->m > WICK_INT4_FEW]; }
@@ -67,44 +59,6 @@ static void lay_out(const wick_int4 *p, const float *a, float *lanes) {
             for (int64_t j = 0; j < width; j++)
                 lanes[at + s * width + j] = at + 8 * j + s < p->k ? from[at + 8 * j + s] : 0;
     }
-}
-
-/* Rows [r0, r1) by columns [c0, c1). */
-static void run_panels(const wick_int4 *p, const wick_int4_data *d, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
-                       float *panel) {
-    const wick_gemm_kernel *q = p->tiles;
-    const int64_t tiles = wick_ceil_div(r1 - r0, wick_gemm_tile_rows(q, p->k)), height = (r1 - r0) / tiles,
-                  taller = (r1 - r0) % tiles;
-    int64_t k0 = 0;
-    do { /* once for k = 0 */
-        const int64_t k = WICK_MIN(p->kc, p->k - k0);
-        const bool last = k0 + k >= p->k;
-        for (int64_t col = c0; col < c1; col += q->nr) {
-            const int64_t cols = WICK_MIN(q->nr, c1 - col);
-            p->kernel->panel(p, d, col, cols, k0, k, panel, q->nr);
-            wick_gemm_tile t = {.k = k,
-                                .a_row = p->k,
-                                .a_col = 1,
-                                .b = panel,
-                                .b_row = q->nr,
-                                .c_row = p->n,
-                                .c_col = 1,
-                                .cols = cols,
-                                .add = k0 > 0,
-                                .bias = d->bias ? (const float *)d->bias + col : NULL,
-                                .bias_mode = d->bias && last,
-                                .far = wick_gemm_c_is_far(p->m * p->n * (int64_t)sizeof(float))};
-            wick_gemm_tile_fn *const *const by_rows =
-                q->tiles + (cols <= q->lanes ? 0 : wick_ceil_div(cols, q->lanes) - 1) * q->mr - 1;
-            for (int64_t i = 0, row = r0, rows; i < tiles; i++, row += rows) {
-                rows = height + (i < taller);
-                t.a = (const float *)d->a + row * p->k + k0;
-                t.c = (float *)d->c + row * p->n + col;
-                by_rows[rows](&t);
-            }
-        }
-        k0 += k;
-    } while (k0 < p->k);
 }
 
 static void run_f64(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1) {
@@ -124,6 +78,15 @@ static void run_f64(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int
         }
 }
 
+typedef struct made_of {
+    const wick_int4 *p;
+    const wick_int4_data *d;
+} made_of;
+static void make_panel(const void *of, int64_t c0, int64_t cols, int64_t p0, int64_t k, float *dst, int64_t dst_row) {
+    const made_of *m = of;
+    m->p->kernel->panel(m->p, m->d, c0, cols, p0, k, dst, dst_row);
+}
+
 void wick_int4_run(const wick_int4 *p, int64_t begin, int64_t end, const wick_int4_data *d, void *scratch) {
     if (p->f64) {
         run_f64(p, d, begin * p->cols, WICK_MIN(p->n, end * p->cols));
@@ -139,11 +102,7 @@ void wick_int4_run(const wick_int4 *p, int64_t begin, int64_t end, const wick_in
         p->kernel->few[p->m - 1](p, d, c0, c1, scratch);
         return;
     }
-    const int64_t across = wick_ceil_div(p->n, p->cols);
-    for (int64_t t = begin; t < end; t++) {
-        const int64_t r0 = t / across * p->rows, c0 = t % across * p->cols;
-        run_panels(p, d, r0, WICK_MIN(p->m, r0 + p->rows), c0, WICK_MIN(p->n, c0 + p->cols), scratch);
-    }
+    wick_gemm_panels_run(&p->panels, begin, end, d->a, d->bias, d->c, make_panel, &(made_of){p, d}, scratch);
 }
 
 void wick_int4_dequantize(const wick_int4 *p, int64_t begin, int64_t end, const wick_int4_data *d) {

@@ -2,6 +2,7 @@
 #ifndef WICK_KERNELS_INT4_API_H
 #define WICK_KERNELS_INT4_API_H
 
+#include "kernels/gemm/panels.h"
 #include "kernels/tuning.h"
 #include "kernels/types.h"
 
@@ -21,9 +22,9 @@ typedef struct wick_int4 {
     /* filled by wick_int4_prepare */
     int64_t tasks;
     size_t scratch;
-    int64_t rows, cols, kc; /* of a task; a block of k */
+    int64_t cols, kc; /* of a task; a block of k */
     const struct wick_int4_kernel *kernel;
-    const struct wick_gemm_kernel *tiles;
+    wick_gemm_panels panels; /* of more rows */
 } wick_int4;
 typedef struct wick_int4_data {
     const void *a, *bias; /* bias NULL: none */

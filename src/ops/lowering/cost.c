@@ -79,6 +79,11 @@ static void add_int4(wick_work *w, const wick_tuning *t, const wick_step *s) {
     w->ops[WICK_RATE_GEMM] = 2 * s->flops;
 }
 
+static void add_linear8(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    (void)t;
+    w->ops[WICK_RATE_GEMM] = s->flops;
+}
+
 static void add_other(wick_work *w, const wick_tuning *t, const wick_step *s) {
     (void)t;
     w->ops[s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER] = s->flops;
@@ -106,6 +111,7 @@ static const struct {
     [WICK_STEP_ATTENTION] = {.rate = WICK_RATE_ATTENTION},
     [WICK_STEP_RECURRENT] = {.rate = WICK_RATE_RECURRENT},
     [WICK_STEP_INT4] = {.add = add_int4},
+    [WICK_STEP_LINEAR8] = {.add = add_linear8},
     [WICK_STEP_INT8] = {.rate = WICK_RATE_INT8},
 };
 _Static_assert(WICK_RATE_LIGHT == 0, "which no row has: 0 is that there is none");
@@ -116,6 +122,7 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
         const wick_buffer *b = &buffers[s->refs[k].buffer];
         if (k == 1 && s->kind == WICK_STEP_GEMM && ((const wick_step_gemm *)s->args)->gemm.sparse.kernel)
             continue; /* B as it lies is for contents that don't fit what was packed */
+        if (k >= WICK_STEP_LINEAR8_Q && s->kind == WICK_STEP_LINEAR8) continue; /* it reads what was packed */
         if (!s->refs[k].write && (b->kind == WICK_BUFFER_LEAF || b->kind == WICK_BUFFER_CONST))
             w.far_bytes += (double)b->size;
     }

@@ -191,6 +191,14 @@ typedef struct wick_step_int4 {
     int zeros, bias; /* numbers of refs; 0: none */
 } wick_step_int4;
 
+/* LINEAR8: C, x, what a PACK step made, and what it made that from: q, scales, then zeros where there are any; bias
+ * likewise. */
+enum { WICK_STEP_LINEAR8_Q = 3 }; /* the ref of q */
+typedef struct wick_step_linear8 {
+    wick_linear8 product;
+    int zeros, bias; /* numbers of refs; 0: none */
+} wick_step_linear8;
+
 /* RANDOM: two u64, the stream and the offset, then the result. */
 typedef struct wick_step_random {
     wick_ctype type;

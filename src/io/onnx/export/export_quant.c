@@ -145,6 +145,35 @@ static void int4_linear(onnx_export *e, const wick_node *node) {
     onnx_name *y = wick_export_node(e, WICK_ONNX_CONTRIB "MatMulNBits", 6, in);
     wick_export_set(e, node, 0, x->rank == 1 ? wick_export_squeeze(e, y, 1, first) : y);
 }
+/* Dequantised by rows [n blocks, block], as wick_quantizer's are: passes find such again. */
+static void int8_linear(onnx_export *e, const wick_node *node) {
+    const wick_blocks_attr *a = node->attr;
+    const wick_type *x = &node->in[0]->type, *q = &node->in[1]->type;
+    const int64_t n = q->dims[0], blocks = q->dims[1], rows = n * blocks;
+    if (!rows || x->dtype != WICK_F32) {
+        wick_export_unsupported(e, node, "of f64 or of no weights");
+        return;
+    }
+    onnx_name *one = wick_export_list(e, 1, &rows), *zeros = &wick_export_absent;
+    if (a->has & WICK_BLOCKS_ZEROS) {
+        zeros = ONNX(e, "Reshape", wick_export_in(e, node, 3), one);
+    } else if (q->dtype == WICK_U8) {
+        uint8_t *middle = wick_export_alloc(e, (size_t)rows, 1);
+        if (!middle) return;
+        memset(middle, 128, (size_t)rows);
+        zeros = wick_export_array(e, WICK_U8, 1, &rows, middle);
+    }
+    onnx_name *in[3] = {
+        ONNX(e, "Reshape", wick_export_in(e, node, 1), wick_export_list(e, 2, (int64_t[]){rows, q->dims[2]})),
+        ONNX(e, "Reshape", wick_export_in(e, node, 2), one), zeros};
+    wick_export_int(e, "axis", 0);
+    onnx_name *w = wick_export_node(e, "DequantizeLinear", 3, in);
+    w = ONNX(e, "Reshape", w, wick_export_list(e, 2, (int64_t[]){n, blocks * q->dims[2]}));
+    if (blocks * q->dims[2] > x->dims[x->rank - 1]) w = wick_export_slice(e, w, 1, 0, x->dims[x->rank - 1], 1);
+    onnx_name *y = ONNX(e, "MatMul", wick_export_in(e, node, 0), ONNX(e, "Transpose", w));
+    if (a->has & WICK_BLOCKS_BIAS) y = ONNX(e, "Add", y, wick_export_in(e, node, node->n_in - 1));
+    wick_export_set(e, node, 0, y);
+}
 /* [rows, numbers] as f32, of bytes [rows, ...] with two of them each. */
 static onnx_name *halves(onnx_export *e, onnx_name *x, int64_t rows, int64_t bytes) {
     static const int64_t last[] = {2};
@@ -179,6 +208,7 @@ static void dequantize_blocks(onnx_export *e, const wick_node *node) {
 
 static const onnx_export_row rows[] = {
     {&wick_op_int4_linear, int4_linear, false},
+    {&wick_op_int8_linear, int8_linear, false},
     {&wick_op_dequantize_blocks, dequantize_blocks, false},
     {&wick_op_quantize, quantize, false},
     {&wick_op_dequantize, dequantize, false},

@@ -225,8 +225,8 @@ static wick_tensor *by_group(wick_tensor *p, wick_tensor *groups, int64_t k) {
                   : wick_unsqueeze(p, 2);
 }
 /* Weights of 2, 4 or 8 bits in blocks along K: B [N, blocks, bytes]. A scale and a zero point go with each block; with
- * g_idx (GPTQ's order of activations) with each group of k. Those of 4 bits in order stay as they are, others become
- * floats. */
+ * g_idx (GPTQ's order of activations) with each group of k. Those of 4 and 8 bits in order stay as they are, others
+ * become floats. */
 static void matmul_n_bits(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *scales = wick_onnx_tensor(c, 2),
                 *zeros = wick_onnx_optional(c, 3), *bias = wick_onnx_optional(c, 5);
@@ -262,6 +262,15 @@ static void matmul_n_bits(onnx_call *c) {
         if (zeros) zeros = wick_reshape(zeros, 2, (int64_t[]){n, packed});
         wick_tensor *y = wick_int4_linear(a, wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}),
                                           wick_reshape(wick_cast(scales, WICK_F32), 2, (int64_t[]){n, blocks}), zeros,
+                                          bias ? wick_cast(bias, WICK_F32) : NULL);
+        wick_onnx_set(c, 0, wick_cast(y, dtype));
+        return;
+    }
+    if (bits == 8 && !groups && precise == WICK_F32 && (!zeros || packed_zeros)) {
+        const int64_t each[2] = {n, blocks};
+        wick_tensor *y = wick_int8_linear(a, wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}),
+                                          wick_reshape(wick_cast(scales, WICK_F32), 2, each),
+                                          zeros ? wick_reshape(zeros, 2, each) : NULL,
                                           bias ? wick_cast(bias, WICK_F32) : NULL);
         wick_onnx_set(c, 0, wick_cast(y, dtype));
         return;
