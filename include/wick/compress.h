@@ -148,11 +148,33 @@ typedef struct wick_quantizer_layer {
      * wick_quantizer_finish, and where it is kept */
     double weight_sqnr;
     float low, high; /* range of its input; NaN before wick_quantizer_finish */
+    int bits;        /* of a weight; 32: it is kept */
+    int64_t bytes;   /* that its weights and bias take with their scales, as they are held */
+    /* What its rounding is expected to add to the loss, by wick_quantizer_weigh; NaN before wick_quantizer_finish,
+     * where it is kept, and where nothing was weighed */
+    double cost;
 } wick_quantizer_layer;
 WICK_API int wick_quantizer_layers(const wick_quantizer *q);
 WICK_API wick_quantizer_layer wick_quantizer_layer_at(const wick_quantizer *q, int i); /* in order; cleared outside */
 /* Leaves layer i in floats, or not; wick_quantizer_finish is called after it. */
 WICK_API void wick_quantizer_keep(wick_quantizer *q, int i, bool kept);
+
+/* Adds the squared gradients of each sample of a batch, by the weights of all layers and by what they take: the
+ * diagonal of the empirical Fisher information, whose half times the square of a small change of the weights is what
+ * that adds to the loss (LeCun, Denker and Solla 1990, "Optimal Brain Damage"; Theis et al. 2018, "Faster gaze
+ * prediction with dense networks and Fisher pruning", eq. 4). The loss is the cross-entropy of fn's first result
+ * [n, classes] and labels i64 [n]. labels NULL: that of normal distributions of variance 1 around all results in
+ * floats, with residuals drawn from them (ctx's seed): for numbers rather than classes. Each sample is run alone, whatever the specs' batch: inputs have the samples first.
+ * WICK_ERR_INVALID: with labels and without in turn, gradients that are NaN or Inf, which count for nothing. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_weigh(wick_quantizer *q, const void *const *in,
+                                                          const int64_t *labels);
+/* Which numbers each layer has: of those that options.keep doesn't name either what the options say, 8 bits if that is
+ * fewer, or floats, so that all weights and biases take at most so many bytes (wick_quantizer_layer.bytes, together)
+ * and the sum of costs is the least: fisher (w - rounded w)^2 / 2 over the weights, and over what the layer takes that
+ * with step^2 / 12 in place of the square. Where nothing is as small, the smallest. What options.wide names has 8 bits
+ * at least; first and last layers have none by themselves. *cost: that sum; may be NULL. wick_quantizer_finish is
+ * called after it. WICK_ERR_INVALID: nothing was weighed or observed, or weights are trained already. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_choose(wick_quantizer *q, int64_t bytes, double *cost);
 
 /* ---- pruning ----------------------------------------------------------------------------------------------------- */
 
