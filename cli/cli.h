@@ -102,12 +102,13 @@ typedef struct cli_options {
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int shares;             /* of train */
     int calibration, importance, weights_only, rounding;
-    double percentile, max_drop;
+    double percentile, max_drop, keep_score;
     double ratio, macs, sparsity, energy, low_rank; /* of prune */
     int64_t multiple;
     bool global;
     const char *pattern;
-    double max_kb, max_us, max_ram, mhz; /* of shrink */
+    double max_kb, max_us, max_ram, mhz; /* of shrink; the first of quantize too */
+    int sensitivity;                     /* of quantize: by the loss, by outputs */
     int preset, machine, filters;
     bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;

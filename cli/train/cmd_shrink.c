@@ -365,21 +365,15 @@ static void take_preset(shrinking *w) {
     if (!options_given(w->asked, "max-ram")) w->now.max_ram = 512e3;
     if (!options_given(w->asked, "max-us")) w->now.max_us = 50e3;
 }
-static void take_preset_drop(shrinking *w) {
-    if (w->now.preset != PRESET_MOBILE || options_given(w->asked, "max-drop")) return;
-    const gate_metric m = gate_metric_of(&w->g);
-    w->now.max_drop = (m.percent ? 5 : 0.05) * fabs(w->g.before.score);
-    talk("%d %% of the %s: at most %.3g %s may be lost", m.lower ? 105 : 95, m.title, w->now.max_drop,
-         gate_unit(&w->g));
-}
-
 int cmd_shrink(cli_options *o) {
     shrinking w = {.asked = o, .now = *o, .best = -1};
     gate *g = &w.g;
     take_preset(&w);
     if (options_given(o, "mhz") && o->machine == HOST) return log_fail(CLI_USAGE, "--mhz is for --target cortex-m4");
-    if (!o->preset && !(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0))
-        return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram, --max-drop or --preset");
+    if (!o->preset && !(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0 ||
+                       o->keep_score > 0))
+        return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram, --max-drop, --keep-score "
+                                   "or --preset");
     /* Whoever has a file of that name keeps it. */
     const int length = snprintf(w.path, sizeof w.path, "%s.try-%ld.onnx", o->out, (long)getpid());
     if (path_exists(w.path)) return log_fail(CLI_BAD_FILE, "%s is in the way", w.path);
@@ -390,8 +384,8 @@ int cmd_shrink(cli_options *o) {
     w.now.out = w.path;
     g->o = &w.now;
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
-    if (code == CLI_OK) code = gate_judge(g, false, &g->before);
-    if (code == CLI_OK) take_preset_drop(&w);
+    if (code == CLI_OK) code = gate_judge_whole(g, o->preset == PRESET_MOBILE ? 0.95 : 0);
+    w.now.max_drop = g->max_drop;
     for (int i = 0; i < WAYS && code == CLI_OK; i++) {
         w.of = &ways[i];
         code = try_way(&w);

@@ -195,6 +195,7 @@ const option_row cmd_predict_options[] = {
     OPTIONS_END
 };
 
+#define OPT_KEEP_SCORE {"keep-score", "SHARE", REAL, "0", AT(keep_score), 0, 1, "instead of --max-drop: how much of the accuracy, or of what else it is judged by, has to stay, with 95 % confidence: 0.99; of errors, which are better if less, so much more is allowed; 0: any"}
 const option_row cmd_quantize_options[] = {
     HEADING("Data"),
     OPT_DATA,
@@ -224,7 +225,10 @@ const option_row cmd_quantize_options[] = {
     {"awq", "", FLAG, "", AT(awq), 0, 0, "--block: scales of channels by what takes them, with the least error of the results"},
     {"rounding", "gptq|nearest|adaround|hqq", CHOICE, "gptq", AT(rounding), 0, 0, "--block: later weights make up for earlier ones (gptq), each to nearest, each up or down as changes results least (adaround), or to nearest by scales that fit most weights (hqq, which looks at no image)"},
     {"keep", "PATTERN", TEXT, "", AT(keep), 0, 0, "layers of such names stay f32: \"conv1*|*.fc.*\""},
-    {"max-drop", "N", REAL, "-1", AT(max_drop), -1, 1e9, "how much may be lost, with 95 % confidence: points of accuracy or of another share, R2, AUC, RMSE (docs/compress.md); where it is more, the layers that it comes from stay f32. -1: whatever is lost"},
+    {"max-drop", "N", REAL, "-1", AT(max_drop), -1, 1e9, "how much may be lost, with 95 % confidence: points of accuracy or of another share, R2, AUC, RMSE (docs/compress.md); where it is more, the layers that it comes from stay f32, or get 8 bits under --weight-bits. -1: whatever is lost"},
+    OPT_KEEP_SCORE,
+    {"max-kb", "KB", REAL, "0", AT(max_kb), 0, 1e9, "bytes of the file, in thousands: which layers have f32, 8 bits or --weight-bits follows from what rounding each adds to the loss, the least together that fits; 0: all as the other options say"},
+    {"sensitivity", "loss|outputs", CHOICE, "loss", AT(sensitivity), 0, 0, "--max-drop: which layers go first: loss, by squared gradients (Fisher) and the bytes that each takes; outputs, by what each alone changes in the results"},
     {"epochs", "N", INTEGER, "0", AT(epochs), 0, 1e6, "train so long with rounded weights and activations, on the images that judge nothing; the best epoch counts"},
     {"lr", "RATE", REAL, "0", AT(lr), 0, 1e30, "--epochs: peak learning rate of adam; 0: 0.0001"},
     {"learn-steps", "", FLAG, "", AT(learn_steps), 0, 0, "--epochs: scales of weights and of what layers take are learned too (LSQ)"},
@@ -276,6 +280,7 @@ const option_row cmd_prune_options[] = {
     OPT_ANOMALIES,
     {"max-drop", "N", REAL, "-1", AT(max_drop), -1, 1e9,
      "how much may be lost, with 95 % confidence: points of accuracy or of another share, R2, AUC, RMSE (docs/compress.md); exit code 6 where it is more. -1: whatever is lost"},
+    OPT_KEEP_SCORE,
     {"epochs", "N", INTEGER, "0", AT(epochs), 0, 1e6,
      "train so long what is left, on the images that judge nothing; the best epoch counts, of --sparsity the last"},
     {"lr", "RATE", REAL, "0", AT(lr), 0, 1e30, "--epochs: peak learning rate of adam; 0: 0.001"},
@@ -309,6 +314,7 @@ const option_row cmd_shrink_options[] = {
     {"max-ram", "KB", REAL, "0", AT(max_ram), 0, 1e9, "bytes of a plan's arena and scratch for one sample, with weights as kernels read them, in thousands; of a target the static arena; 0: any number"},
     {"max-drop", "N", REAL, "-1", AT(max_drop), -1, 1e9,
      "how much may be lost, with 95 % confidence: points of accuracy or of another share, R2, AUC, RMSE (docs/compress.md). -1: whatever is lost"},
+    OPT_KEEP_SCORE,
     HEADING("Training and judging"),
     {"images", "N", INTEGER, "512", AT(images), 1, 1e7,
      "training images for ranges of activations and statistics of batch norms"},
