@@ -224,6 +224,16 @@ static wick_status finish(void *owner) {
     return sparsify(w, w->of->sparsity);
 }
 
+/* Tucker-2 of a network that has no convolution of several taps is what low rank makes of it. */
+static bool has_core(wick_model *model) {
+    for (int i = 0; i < wick_model_count(model); i++) {
+        const char *name = wick_model_at(model, i).name;
+        const size_t length = strlen(name);
+        if (length > 5 && strcmp(name + length - 5, "_core") == 0) return true;
+    }
+    return false;
+}
+
 /* The network in f32 with what w->of leaves of it. *there: it could be made. */
 static int make_floats(shrinking *w, bool *there) {
     gate *g = &w->g;
@@ -236,6 +246,11 @@ static int make_floats(shrinking *w, bool *there) {
     if (status == WICK_OK) status = wick_pruner_cut(w->p, &w->of->how);
     if (status == WICK_OK && !g->o->epochs) status = sparsify(w, w->of->sparsity);
     if (status != WICK_OK) return refused(w, HELD_F32, status);
+    if (w->of->how.filters == WICK_FILTERS_TUCKER && !has_core(wick_pruner_model(w->p))) {
+        attempt *a = begin(w, HELD_F32);
+        snprintf(a->why, sizeof a->why, "it is what low rank makes: no convolution of several taps gains by it");
+        return CLI_OK;
+    }
     const bool whole = w->of == &ways[0];
     int code = whole ? CLI_OK : gate_show(g, batch, look, w->p);
     if (code == CLI_OK && (status = wick_pruner_settle(w->p)) != WICK_OK) code = failed(w, status);

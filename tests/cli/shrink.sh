@@ -31,6 +31,9 @@ for a in tried:
     assert a["front"] != beaten, a
 END
     expect 0 "$wick" shrink run -o table.onnx --max-drop 30 --epochs 0 --quiet && has out "front" && has out "written" && has out "90 % zeros"
+    # without convolutions Tucker-2 is low rank, which is tried once
+    [ -d mlp ] || expect 0 "$wick" train --data data --net "flatten, linear 64, relu, linear classes" --batch 50 --epochs 2 --quiet --out mlp
+    expect 0 "$wick" shrink mlp -o mlp.onnx --max-drop 90 --epochs 0 --json && has out "it is what low rank makes" && [ "$(grep -o '"network": "Tucker-2' out | wc -l)" = 1 ] || fail "Tucker-2: $(cat out)"
 }
 test_what_cannot_be_met() {
     make_run || return
