@@ -92,7 +92,9 @@ typedef struct cli_options {
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
     const char *teacher, *tensorboard, *metrics; /* of train */
-    double temperature, alpha;
+    double temperature, alpha, hint_weight;
+    const char *hint;
+    int hint_kind;
     const char *dtype; /* of convert */
     int64_t weight_bits; /* of quantize */
     int activations;     /* 1: of 16 bits */

@@ -260,7 +260,27 @@ typedef struct wick_pruner_layer {
 WICK_API int wick_pruner_layers(const wick_pruner *p);
 WICK_API wick_pruner_layer wick_pruner_layer_at(const wick_pruner *p, int i); /* in order; cleared outside */
 
+/* ---- hints ------------------------------------------------------------------------------------------------------- */
+
+/* Terms of a loss by which a network learns from a layer of another one, besides its results (wick_kl_div). Both are of
+ * one float dtype and agree in all dims but their channels, dim 1; no gradient goes into the teacher. 0-d; poisoned on
+ * error. wick_model_watch finds layers by name.
+ *
+ * features: the mean of (r(student) - teacher)^2, where r, a convolution of one tap with a bias (of [N, C]: a linear
+ * layer), is learned with the student: states NAME.weight and NAME.bias of the model (Romero et al. 2015, "FitNets:
+ * Hints for Thin Deep Nets", eq. 3, as a mean). */
+WICK_API wick_tensor *wick_hint_features(wick_model *model, const char *name, wick_tensor *student,
+                                         wick_tensor *teacher);
+/* attention: the mean of squares of the differences of both maps, [N, places]: the mean over the channels of squares,
+ * over the map's length (Zagoruyko and Komodakis 2017, "Paying More Attention to Attention", eq. 2 with p = 2, squared,
+ * as in their code; they take a weight of 1000). Needs a dim behind the channels. */
+WICK_API wick_tensor *wick_hint_attention(wick_tensor *student, wick_tensor *teacher);
+
 #ifdef __cplusplus
 }
+#endif
+#ifndef WICK_NO_SITES
+#define wick_hint_features(...)  WICK_TENSOR_HERE(wick_hint_features(__VA_ARGS__))
+#define wick_hint_attention(...) WICK_TENSOR_HERE(wick_hint_attention(__VA_ARGS__))
 #endif
 #endif
