@@ -635,6 +635,12 @@ wick_tensor *classifier_outputs(classifier *c, wick_tensor *x) {
     return wick_poison(c->ctx, status, "%s", why);
 }
 
+wick_tensor *classifier_samples_of(const classifier *c, const classifier *other, wick_tensor *x) {
+    if (c->floats || (c->mean == other->mean && c->deviation == other->deviation)) return x;
+    wick_tensor *pixels = wick_add(wick_mul(x, wick_like(x, other->deviation)), wick_like(x, other->mean));
+    return wick_div(wick_sub(pixels, wick_like(x, c->mean)), wick_like(x, c->deviation));
+}
+
 wick_tensor *classifier_prepared(classifier *c, wick_tensor *x) {
     wick_here(NULL);
     if (c->standard) x = wick_div(wick_sub(x, classifier_state(c, STATE_MEAN)), classifier_state(c, STATE_DEVIATION));

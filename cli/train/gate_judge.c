@@ -89,6 +89,7 @@ void gate_score_text(const gate *g, double score, char text[32]) {
     snprintf(text, 32, percent ? "%.2f %%" : "%.6g", (percent ? 100 : 1) * score);
 }
 const char *gate_judged(const gate *g) {
+    if (g->says) return g->says;
     if (g->way == GATE_PAIRS)
         return g->held ? "images that the training held out" : "training images that it was not made by";
     return g->held ? "samples that the training held out" : "training samples that it was not made by";

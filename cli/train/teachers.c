@@ -48,13 +48,6 @@ wick_status teachers_prepare(teachers *t, int64_t n) {
     return status;
 }
 
-/* The student's samples, normalised as the teacher's were. */
-static wick_tensor *samples_of(const classifier *c, const classifier *student, wick_tensor *x) {
-    if (c->floats || (c->mean == student->mean && c->deviation == student->deviation)) return x;
-    wick_tensor *pixels = wick_add(wick_mul(x, wick_like(x, student->deviation)), wick_like(x, student->mean));
-    return wick_div(wick_sub(pixels, wick_like(x, c->mean)), wick_like(x, c->deviation));
-}
-
 void teachers_watch(teachers *t, classifier *student) { layer_hints_watch(&t->hints, student, true); }
 void teachers_rest(classifier *student) { layer_hints_rest(student); }
 
@@ -64,7 +57,7 @@ wick_tensor *teachers_loss(teachers *t, classifier *student, wick_tensor *x, wic
     wick_tensor *p = NULL, *hints = NULL;
     for (int i = 0; i < t->n; i++) {
         layer_hints_watch(&t->hints, &t->c[i], false);
-        wick_tensor *of = classifier_logits(&t->c[i], samples_of(&t->c[i], student, x));
+        wick_tensor *of = classifier_logits(&t->c[i], classifier_samples_of(&t->c[i], student, x));
         layer_hints_rest(&t->c[i]);
         wick_tensor *hint = layer_hints_loss(&t->hints, student);
         if (hint) hints = hints ? wick_add(hints, hint) : hint;

@@ -260,6 +260,27 @@ typedef struct wick_pruner_layer {
 WICK_API int wick_pruner_layers(const wick_pruner *p);
 WICK_API wick_pruner_layer wick_pruner_layer_at(const wick_pruner *p, int i); /* in order; cleared outside */
 
+/* ---- layers before and after ------------------------------------------------------------------------------------- */
+
+/* Runs two networks on the same batches: fn[0], whose states are the model's, and what was made of it, such as
+ * wick_quantizer_apply or an ONNX file. Their convolutions and products, with batch norms in the weights before them,
+ * are paired in order, by their first results. Both are read as by wick_quantizer_new, in evaluation.
+ * WICK_ERR_UNSUPPORTED: they have other numbers of layers. */
+typedef struct wick_layer_errors wick_layer_errors;
+WICK_API WICK_MUST_CHECK wick_status wick_layer_errors_new(wick_context *ctx, wick_model *model,
+                                                           const wick_function fn[2], void *const user[2], int n_in,
+                                                           const wick_spec *in, wick_layer_errors **out);
+WICK_API void wick_layer_errors_free(wick_layer_errors **errors); /* null-safe, nulls */
+WICK_API WICK_MUST_CHECK wick_status wick_layer_errors_observe(wick_layer_errors *errors, const void *const *in);
+typedef struct wick_layer_error {
+    const char *name, *op; /* of its weights; "conv_3", counted from 1, where they have none */
+    /* 10 log10 of the sum of squares of its results over that of their differences, over all batches; Inf: there are
+     * none. NaN: its results have other extents, or nothing was observed */
+    double sqnr;
+} wick_layer_error;
+WICK_API int wick_layer_errors_count(const wick_layer_errors *errors);
+WICK_API wick_layer_error wick_layer_errors_at(const wick_layer_errors *errors, int i); /* cleared outside */
+
 /* ---- hints ------------------------------------------------------------------------------------------------------- */
 
 /* Terms of a loss by which a network learns from a layer of another one, besides its results (wick_kl_div). Both are of

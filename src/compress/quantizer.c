@@ -13,7 +13,7 @@
 static wick_status name_layer(wick_quantizer *q, const reading *r, const wick_node *node, int i) {
     layer *l = &q->layers[i];
     char made[WICK_MSG_MAX];
-    const char *name = wick_quantizer_state_name(q, &r->s, node->in[1], NULL);
+    const char *name = wick_subject_state_name(&r->s, q->source, node->in[1], NULL);
     if (name)
         snprintf(made, sizeof made, "%s", name);
     else
@@ -23,7 +23,8 @@ static wick_status name_layer(wick_quantizer *q, const reading *r, const wick_no
             snprintf(made, sizeof made, "%.200s_%d", name ? name : node->op->name, ++times), k = -1;
     l->name = wick_arena_strdup(&q->arena, made);
     const char *bias =
-        node->op == &wick_op_conv && node->n_in > 2 ? wick_quantizer_state_name(q, &r->s, node->in[2], l->name) : NULL;
+        node->op == &wick_op_conv && node->n_in > 2 ? wick_subject_state_name(&r->s, q->source, node->in[2], l->name)
+                                                    : NULL;
     snprintf(made, sizeof made, "%.200s_bias", l->name ? l->name : "");
     for (int k = 0; k < i && bias; k++)
         if (q->layers[k].bias_name && strcmp(q->layers[k].bias_name, bias) == 0) bias = NULL;

@@ -128,10 +128,6 @@ typedef struct reading {
 bool wick_quantizer_is_move(const wick_node *node);
 /* Reads what fn records for inputs like in[]. Whatever it returns, r->s is to be freed. */
 wick_status wick_quantizer_read(wick_quantizer *q, reading *r, wick_context *ctx, wick_tensor *const *in);
-/* The name of the state that a value is, or is made of: one beside `near`, "conv1.bias" of "conv1.weight", or the
- * largest. NULL: none. */
-const char *wick_quantizer_state_name(const wick_quantizer *q, const wick_subject *s, const wick_value *v,
-                                      const char *near);
 
 /* ---- replay.c ---------------------------------------------------------------------------------------------------- */
 
