@@ -48,14 +48,14 @@ static wick_status record_b(wick_context *ctx, wick_tensor *const *in, wick_tens
     return WICK_OK;
 }
 
-static int open_models(comparing *w, const cli_options *o) {
+/* form: what the command line says of tables and tensors. */
+static int open_models(comparing *w, const source_options *form) {
     gate *g = &w->g;
-    source_options form;
+    const cli_options *o = &w->now;
     const char *split = "test";
     int code = classifier_load(&g->c, g->ctx, o->model);
-    if (code == CLI_OK) code = classifier_pictures_of(&g->c, o);
-    if (code == CLI_OK) code = source_read_options(&w->now, &form);
-    if (code == CLI_OK) code = classifier_open_data(&g->c, o->data, &split, false, &form, &g->judged);
+    if (code == CLI_OK && !form->told) code = classifier_pictures_of(&g->c, o);
+    if (code == CLI_OK) code = classifier_open_data(&g->c, o->data, &split, false, form, &g->judged);
     if (code == CLI_OK) code = classifier_load(&w->b, g->ctx, o->files[0]);
     if (code != CLI_OK) return code;
     if (g->c.task->kind != TASK_CLASSIFY)
@@ -74,7 +74,7 @@ static int open_models(comparing *w, const cli_options *o) {
     g->made = record_b;
     g->made_user = w;
     g->says = strcmp(split, "test") == 0 ? "test samples" : "samples";
-    return gate_choose_way(g, &form);
+    return gate_choose_way(g, form);
 }
 
 static wick_status observe(void *user, const void *const *in, const int64_t *labels) {
@@ -182,9 +182,7 @@ static void draw(FILE *out, const comparing *w) {
     const gate *g = &w->g;
     char a[64], b[64];
     double bound;
-    html_begin(out, "Before and after");
-    fputs("<h1>Before and after</h1>\n<section id=\"both\"><h2>Both</h2>\n<div class=\"card wide\"><table><thead><tr>"
-          "<th></th><th class=\"n\">",
+    fputs("<section><h2>Before and after</h2>\n<div class=\"card wide\"><table><thead><tr><th></th><th class=\"n\">",
           out);
     html_text(out, g->o->model);
     fputs("</th><th class=\"n\">", out);
@@ -205,7 +203,7 @@ static void draw(FILE *out, const comparing *w) {
     fputs("</tbody></table></div>\n<p class=\"note\">", out);
     html_print(out, "%lld %s: %.2f points lost, below %.2f with 95 %%; %lld lost, %lld won.", (long long)g->before.n,
                gate_judged(g), drop, bound, (long long)lost, (long long)won);
-    fputs("</p></section>\n<section id=\"layers\"><h2>Layers</h2>\n", out);
+    fputs("</p>\n", out);
     if (!w->layers) html_print(out, "None: %s", w->why);
     fputs("<div class=\"card wide\"><table><thead><tr><th>layer</th><th>op</th><th class=\"n\">SQNR, dB</th></tr>"
           "</thead><tbody>\n",
@@ -221,14 +219,15 @@ static void draw(FILE *out, const comparing *w) {
         fputs("</td></tr>\n", out);
     }
     fputs("</tbody></table></div></section>\n", out);
-    html_end(out);
 }
 static int write_page(const comparing *w) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) return log_fail(CLI_FAILED, "out of memory");
+    html_begin(out, "Before and after");
     draw(out, w);
+    html_end(out);
     const bool ok = fclose(out) == 0;
     int code = ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
     if (ok) {
@@ -239,30 +238,54 @@ static int write_page(const comparing *w) {
     return code;
 }
 
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static int measure(comparing *w, const source_options *form) {
+    gate *g = &w->g;
+    w->now.anomalies = "";
+    g->o = &w->now;
+    g->max_drop = -1;
+    int code = open_models(w, form);
+    if (code == CLI_OK) code = gate_judge(g, false, &g->before);
+    if (code == CLI_OK) code = gate_judge(g, true, &g->after);
+    if (code == CLI_OK) code = measure_layers(w);
+    if (code == CLI_OK) code = gate_time(g);
+    w->file[0] = bytes_of(w->now.model), w->file[1] = bytes_of(w->now.files[0]);
+    return code;
+}
+static void drop(comparing *w) {
+    wick_layer_errors_free(&w->layers);
+    wick_dataset_free(&w->few);
+    classifier_free(&w->b);
+    gate_free(&w->g);
+}
+
 int compare_models(const cli_options *o) {
     comparing w = {.now = *o};
-    gate *g = &w.g;
+    source_options form;
     static const char *const of_tensors[] = {"tolerance", "rtol", "atol", "only"};
     for (int i = 0; i < 4; i++)
         if (options_given(o, of_tensors[i]))
             return log_fail(CLI_USAGE, "--%s is for files of tensors, not for models", of_tensors[i]);
-    w.now.anomalies = "";
-    g->o = &w.now;
-    g->max_drop = -1;
+    int code = source_read_options(o, &form);
+    if (code != CLI_OK) return code;
+    form.told = false;
     if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON},
-                         &g->ctx) != WICK_OK)
+                         &w.g.ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
-    int code = open_models(&w, o);
-    if (code == CLI_OK) code = gate_judge(g, false, &g->before);
-    if (code == CLI_OK) code = gate_judge(g, true, &g->after);
-    if (code == CLI_OK) code = measure_layers(&w);
-    if (code == CLI_OK) code = gate_time(g);
-    w.file[0] = bytes_of(o->model), w.file[1] = bytes_of(o->files[0]);
+    code = measure(&w, &form);
     if (code == CLI_OK && *o->html) code = write_page(&w);
     if (code == CLI_OK) (o->json ? print_json : print_text)(&w);
-    wick_layer_errors_free(&w.layers);
-    wick_dataset_free(&w.few);
-    classifier_free(&w.b);
-    gate_free(g);
+    drop(&w);
+    return code;
+}
+
+int compare_section(FILE *out, wick_context *ctx, const cli_options *o, const char *file) {
+    comparing w = {.now = *o, .g = {.ctx = ctx, .guest = true}};
+    source_options form = {.told = true}; /* as the run was told */
+    w.now.files = &file, w.now.n_files = 1;
+    const int code = measure(&w, &form);
+    if (code == CLI_OK) draw(out, &w);
+    drop(&w);
     return code;
 }
