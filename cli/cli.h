@@ -92,7 +92,9 @@ typedef struct cli_options {
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
     const char *teacher, *tensorboard, *metrics; /* of train */
-    double temperature, alpha;
+    double temperature, alpha, hint_weight;
+    const char *hint;
+    int hint_kind;
     const char *dtype; /* of convert */
     int64_t weight_bits; /* of quantize */
     int activations;     /* 1: of 16 bits */
@@ -102,12 +104,13 @@ typedef struct cli_options {
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int shares;             /* of train */
     int calibration, importance, weights_only, rounding;
-    double percentile, max_drop;
+    double percentile, max_drop, keep_score;
     double ratio, macs, sparsity, energy, low_rank; /* of prune */
     int64_t multiple;
     bool global;
     const char *pattern;
-    double max_kb, max_us, max_ram, mhz; /* of shrink */
+    double max_kb, max_us, max_ram, mhz; /* of shrink; the first of quantize too */
+    int sensitivity;                     /* of quantize: by the loss, by outputs */
     int preset, machine, filters;
     bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;

@@ -1,5 +1,6 @@
 /* wick compare: two files tensor by tensor, or the layers of a model beside what they gave elsewhere. */
 #include "../train/classifier.h"
+#include "compare_models.h"
 #include "../options.h"
 #include "../report/compare_runs.h"
 #include "../paths.h"
@@ -223,6 +224,12 @@ int cmd_compare(cli_options *o) {
     wick_context *ctx;
     wick_comparison *c = NULL;
     wick_status status = WICK_OK;
+    if (compare_is_of_models(o)) return compare_models(o);
+    static const char *const of_models[] = {"data", "separator", "decimal", "no-header", "layout", "image-size",
+                                            "as-stored"};
+    for (int i = 0; i < 7; i++)
+        if (options_given(o, of_models[i]))
+            return log_fail(CLI_USAGE, "--%s is for models beside each other, one of them an ONNX file", of_models[i]);
     if (*o->html) return compare_runs(o);
     const char *what = o->layers ? "layer" : "tensor";
     if (o->n_files != 1)

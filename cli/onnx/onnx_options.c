@@ -5,8 +5,16 @@
 #define OPT_INPUT_OF_CONVERT {"input", "NAME=N", EACH, "", AT(inputs), 0, 0, "an input of a .onnx that becomes a constant, N everywhere, such as the sampling rate that a branch hangs on: sr=16000"}
 
 const option_row cmd_compare_options[] = {
+    HEADING("Data"),
+    OPT_DATA,
+    OPT_SEPARATOR,
+    OPT_DECIMAL,
+    OPT_NO_HEADER,
+    {"layout", "auto|nchw|nhwc", WORD, "auto", AT(layout), 0, 0, "of tensors: where the channels are; auto: by an extent of 1 or 3, else nchw"},
+    {"image-size", "HxW", TEXT, "", AT(image_size), 0, 0, "resize pictures to this before all else, as wick eval does"},
+    OPT_AS_STORED,
     HEADING("Output"),
-    {"html", "FILE", TEXT, "", AT(html), 0, 0, "of two or three folders of runs: draw their curves beside each other, as one page"},
+    {"html", "FILE", TEXT, "", AT(html), 0, 0, "of two or three folders of runs: draw their curves beside each other, as one page; of models: the same as a page"},
     OPT_JSON,
     OPT_HELP,
     HEADING("Machine"),

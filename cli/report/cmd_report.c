@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "html.h"
+#include "../onnx/compare_models.h"
 #include "../train/layers.h"
 #include "../options.h"
 #include "../paths.h"
@@ -160,6 +161,19 @@ static bool time_steps(report *r) {
     return true;
 }
 
+/* What wick train --quantize wrote into the run's folder, beside its best model. */
+static int draw_compressed(FILE *out, const report *r) {
+    static const char *const names[] = {"int8.onnx", "int4.onnx"};
+    int code = CLI_OK;
+    for (int i = 0; i < 2 && code == CLI_OK && r->c.task->kind == TASK_CLASSIFY; i++) {
+        char *path = path_join(r->o->model, names[i]);
+        if (!path) return out_of_memory();
+        if (path_exists(path)) code = compare_section(out, r->ctx, r->o, path);
+        free(path);
+    }
+    return code;
+}
+
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 static int write_page(report *r, FILE *out) {
@@ -169,6 +183,8 @@ static int write_page(report *r, FILE *out) {
     report_head(out, r);
     report_curves(out, r);
     bool ok = r->c.task->kind == TASK_CLASSIFY ? report_mistakes(out, r) : report_task(out, r);
+    const int compared = ok ? draw_compressed(out, r) : CLI_OK;
+    if (compared != CLI_OK) return compared;
     report_layers(out, r);
     ok = ok && report_filters(out, r);
     if (ok && r->has_trainer) ok = time_steps(r);

@@ -510,10 +510,21 @@ int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *fi
     return code;
 }
 
+/* What --hint made the network learn by is in the file, and not in the network. */
+static bool has_hints(const wick_checkpoint *file, const wick_model *model) {
+    for (int i = 0; i < wick_checkpoint_count(file); i++) {
+        const char *name = wick_checkpoint_tensor(file, i).name;
+        if (strncmp(name, "hint.", 5) == 0 && !wick_model_find(model, name)) return true;
+    }
+    return false;
+}
 static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {
     int code = classifier_build(c, c->ctx, file, path);
     if (code != CLI_OK) return code;
-    wick_status status = wick_checkpoint_load(file, c->model, false);
+    wick_status status =
+        has_hints(file, c->model)
+            ? wick_checkpoint_load_some(file, c->model, &(wick_load_options){.skip = "hint.*"}, NULL)
+            : wick_checkpoint_load(file, c->model, false);
     if (status == WICK_OK) return CLI_OK;
     return log_fail(log_code(status, CLI_BAD_FILE), "%s: %s", path, log_why(c->ctx, status));
 }
@@ -622,6 +633,12 @@ wick_tensor *classifier_outputs(classifier *c, wick_tensor *x) {
     char why[1024];
     snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));
     return wick_poison(c->ctx, status, "%s", why);
+}
+
+wick_tensor *classifier_samples_of(const classifier *c, const classifier *other, wick_tensor *x) {
+    if (c->floats || (c->mean == other->mean && c->deviation == other->deviation)) return x;
+    wick_tensor *pixels = wick_add(wick_mul(x, wick_like(x, other->deviation)), wick_like(x, other->mean));
+    return wick_div(wick_sub(pixels, wick_like(x, c->mean)), wick_like(x, c->deviation));
 }
 
 wick_tensor *classifier_prepared(classifier *c, wick_tensor *x) {

@@ -136,6 +136,8 @@ bool classifier_add_meta(const classifier *c, meta *list);
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
 /* -> [n, width]: what people want, by the task: of classes the same, of regression the targets in their own units. */
 wick_tensor *classifier_predictions(classifier *c, wick_tensor *x);
+/* Another's samples, normalised as this one's were. */
+wick_tensor *classifier_samples_of(const classifier *c, const classifier *other, wick_tensor *x);
 /* Of these two parts: samples as the network takes them, standardised, or resized and turned for an ONNX file, and the
  * network, in integers where there is a quantizer. */
 wick_tensor *classifier_prepared(classifier *c, wick_tensor *x);

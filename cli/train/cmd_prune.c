@@ -196,14 +196,14 @@ int cmd_prune(cli_options *o) {
     if (code == CLI_OK && o->importance == TAYLOR) code = task_check_classes(&g->c, "--importance taylor");
     if (code == CLI_OK) code = cut(&w);
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
-    if (code == CLI_OK) code = gate_judge(g, false, &g->before);
+    if (code == CLI_OK) code = gate_judge_whole(g, 0);
     if (code == CLI_OK) code = gate_judge(g, true, &g->after);
     if (code == CLI_OK && o->epochs) code = train(&w);
     if (code == CLI_OK) code = gate_write(g);
     if (code == CLI_OK) code = gate_time(g);
     if (code == CLI_OK) (o->json ? report_json : report_text)(&w);
     if (code == CLI_OK && !gate_is_good(g)) {
-        talk("%s is written, and loses more than --max-drop %g allows", o->out, o->max_drop);
+        gate_say_missed(g);
         code = CLI_MISSED;
     }
     wick_pruner_free(&w.p);

@@ -21,6 +21,8 @@ typedef struct quantizing {
     char made[32];       /* "in int8" */
     int n_kept;          /* by sensitivity */
     double *sensitivity; /* by layer: mean square of what it changes in the outputs; NULL: not measured */
+    int *bits;           /* by layer, of what was judged last; NULL: layers aren't chosen */
+    bool too_large;      /* nothing is as small as --max-kb */
 } quantizing;
 
 /* Activations stay in floats. */
@@ -40,6 +42,23 @@ static wick_status observe(void *user, const void *const *in, const int64_t *lab
     (void)labels;
     return wick_quantizer_observe(user, in);
 }
+/* --weight-bits of a network that has no layer but the first and the last, which have 8 bits by themselves. */
+static int check_bits(const quantizing *w) {
+    const cli_options *o = w->g.o;
+    const int n = wick_quantizer_layers(w->q);
+    if (weights_alone(o) || o->weight_bits == 8 || *o->wide_layers || o->max_kb > 0) return CLI_OK;
+    for (int i = 0; i < n; i++)
+        if (wick_quantizer_layer_at(w->q, i).bits < 7) return CLI_OK;
+    if (w->g.guest) {
+        talk("weights have 8 bits, not %lld: there is no layer but the first and the last", (long long)o->weight_bits);
+        return CLI_OK;
+    }
+    return log_fail(CLI_USAGE,
+                    "--weight-bits %lld: the first and the last layer have 8 bits, and there is no other: "
+                    "--wide-layers none gives all of them %lld",
+                    (long long)o->weight_bits, (long long)o->weight_bits);
+}
+
 static int make_quantizer(quantizing *w) {
     static const wick_calibration how[] = {WICK_CALIBRATE_MSE, WICK_CALIBRATE_MINMAX, WICK_CALIBRATE_PERCENTILE,
                                            WICK_CALIBRATE_ENTROPY, WICK_CALIBRATE_MOVING};
@@ -74,7 +93,8 @@ static int make_quantizer(quantizing *w) {
     if (status == WICK_OK)
         status = wick_quantizer_new(w->g.ctx, c->model, gate_record_network, c, 1, &spec, 1, &options, &w->q);
     if (status != WICK_OK) return failed(w, status, CLI_USAGE);
-    int code = gate_show(&w->g, batch, observe, w->q);
+    int code = check_bits(w);
+    if (code == CLI_OK) code = gate_show(&w->g, batch, observe, w->q);
     if (code == CLI_OK && o->smooth > 0) { /* then of what the images are in the smoothed network */
         if ((status = wick_quantizer_smooth(w->q)) != WICK_OK) return failed(w, status, CLI_FAILED);
         code = gate_show(&w->g, batch, observe, w->q);
@@ -190,8 +210,8 @@ static int keep_most_sensitive(quantizing *w, const bool *fixed, int n) {
     return code == CLI_OK ? gate_judge(&w->g, true, &w->g.after) : code;
 }
 
-/* The fewest layers in floats that --max-drop allows. */
-static int keep_to_bound(quantizing *w) {
+/* The fewest layers in floats that --max-drop allows, by what each changes in the outputs. */
+static int keep_by_outputs(quantizing *w) {
     const int n = wick_quantizer_layers(w->q);
     int free_layers = 0, low = 0, high;
     bool *fixed = step_buffer(n, sizeof *fixed);
@@ -212,14 +232,109 @@ static int keep_to_bound(quantizing *w) {
     return code;
 }
 
+/* ---- layers by what they add to the loss ------------------------------------------------------------------------- */
+
+static wick_status weigh(void *user, const void *const *in, const int64_t *labels) {
+    const quantizing *w = user;
+    const classifier *c = &w->g.c;
+    /* an ONNX file may end in probabilities, which are no logits */
+    const bool by_labels = c->task->kind == TASK_CLASSIFY && !(c->onnx && !c->data[0]);
+    return wick_quantizer_weigh(w->q, in, by_labels ? labels : NULL);
+}
+static int weigh_layers(quantizing *w) {
+    const int64_t count = wick_dataset_count(w->g.observed), batch = count < BATCH ? count : BATCH;
+    const int n = wick_quantizer_layers(w->q);
+    if (!(w->bits = step_buffer(n, sizeof *w->bits))) return log_fail(CLI_FAILED, "out of memory");
+    talk("what rounding of each of %d layers adds to the loss: gradients of %lld samples", n,
+         (long long)(count / batch * batch));
+    int code = gate_show(&w->g, batch, weigh, w);
+    const wick_status status = code == CLI_OK ? wick_quantizer_finish(w->q) : WICK_OK;
+    if (status != WICK_OK) code = failed(w, status, CLI_FAILED);
+    for (int i = 0; i < n; i++) w->bits[i] = wick_quantizer_layer_at(w->q, i).bits;
+    return code;
+}
+static int64_t layer_bytes(const quantizing *w) {
+    int64_t sum = 0;
+    for (int i = 0; i < wick_quantizer_layers(w->q); i++) sum += wick_quantizer_layer_at(w->q, i).bytes;
+    return sum;
+}
+/* Those of so many bytes. *other: they are others than those that were judged last. */
+static int choose(quantizing *w, int64_t bytes, bool *other) {
+    wick_status status = wick_quantizer_choose(w->q, bytes, NULL);
+    *other = false;
+    for (int i = 0; i < wick_quantizer_layers(w->q); i++)
+        *other |= wick_quantizer_layer_at(w->q, i).bits != w->bits[i];
+    if (status == WICK_OK) status = wick_quantizer_finish(w->q);
+    return status == WICK_OK ? CLI_OK : failed(w, status, CLI_FAILED);
+}
+static int choose_and_judge(quantizing *w, int64_t bytes) {
+    bool other;
+    const int code = choose(w, bytes, &other);
+    for (int i = 0; i < wick_quantizer_layers(w->q); i++) w->bits[i] = wick_quantizer_layer_at(w->q, i).bits;
+    return code == CLI_OK && other ? gate_judge(&w->g, true, &w->g.after) : code;
+}
+
+/* The fewest bytes with which the bound holds, by bisection; one layer is quantised at least. */
+static int choose_to_bound(quantizing *w) {
+    enum { ROUNDS = 10 };
+    bool other;
+    int code = choose(w, INT64_MAX, &other); /* all in floats */
+    int64_t low = 0, high = code == CLI_OK ? layer_bytes(w) - 1 : 0;
+    if (code == CLI_OK) code = choose(w, 0, &other);
+    if (code == CLI_OK) low = layer_bytes(w);
+    if (code == CLI_OK) code = choose_and_judge(w, high);
+    const bool any = code == CLI_OK && gate_is_good(&w->g);
+    for (int i = 0; i < ROUNDS && any && code == CLI_OK && high - low > 1; i++) {
+        const int64_t now = low + (high - low) / 2;
+        code = choose_and_judge(w, now);
+        if (code != CLI_OK) return code;
+        if (gate_is_good(&w->g))
+            high = layer_bytes(w); /* what was chosen may take less than it could */
+        else
+            low = now;
+    }
+    return code == CLI_OK ? choose_and_judge(w, high) : code;
+}
+
+/* --max-drop: which layers have more bits. What is trained has the bits that it was trained with. */
+static int keep_to_bound(quantizing *w) {
+    enum { BY_LOSS, BY_OUTPUTS };
+    if (w->g.o->sensitivity == BY_OUTPUTS || w->g.o->epochs) return keep_by_outputs(w);
+    const int code = weigh_layers(w);
+    return code == CLI_OK ? choose_to_bound(w) : code;
+}
+
+/* The least cost that fits into a file of --max-kb. */
+static int choose_to_size(quantizing *w) {
+    enum { ROUNDS = 6 };
+    const int64_t most = (int64_t)(1e3 * w->g.o->max_kb);
+    bool other;
+    int code = choose(w, 0, &other);
+    int64_t room = 0;
+    for (int i = 0; i < ROUNDS && code == CLI_OK; i++) {
+        w->g.model = wick_quantizer_model(w->q);
+        code = gate_write(&w->g);
+        const int64_t over = w->g.bytes[1] - most;
+        if (code != CLI_OK || (i && over <= 0)) break;
+        if (!i && over > 0) {
+            w->too_large = true;
+            break;
+        }
+        /* at first what the smallest leaves over; then less, where more layers need more of other things */
+        room = i ? room - over : layer_bytes(w) - over;
+        code = choose(w, i == ROUNDS - 2 ? 0 : room, &other);
+    }
+    return code == CLI_OK ? gate_judge(&w->g, true, &w->g.after) : code;
+}
+
 /* ---- what comes of it ------------------------------------------------------------------------------------------ */
 
 static void report_text(const quantizing *w) {
-    printf("%-28s %-7s %9s  %22s  %8s%s\n", "layer", "op", "weights", "range of its input", "SQNR",
-           w->sensitivity ? "  outputs" : "");
+    printf("%-28s %-7s %9s %4s  %22s  %8s%s%s\n", "layer", "op", "weights", "bits", "range of its input", "SQNR",
+           w->sensitivity ? "  outputs" : "", w->bits ? "    loss" : "");
     for (int i = 0; i < wick_quantizer_layers(w->q); i++) {
         const wick_quantizer_layer l = wick_quantizer_layer_at(w->q, i);
-        log_print("%-28s %-7s %9lld  ", l.name, l.op, (long long)l.weights);
+        log_print("%-28s %-7s %9lld %4d  ", l.name, l.op, (long long)l.weights, l.bits);
         if (l.kept)
             printf("%22s  %8s", "stays f32", "");
         else if (weights_alone(w->g.o))
@@ -227,6 +342,7 @@ static void report_text(const quantizing *w) {
         else
             printf("%10.4g .. %8.4g  %5.1f dB", (double)l.low, (double)l.high, l.weight_sqnr);
         if (w->sensitivity) printf("  %6.2g", sqrt(w->sensitivity[i]));
+        if (w->bits && l.cost == l.cost) printf("  %6.2g", l.cost);
         printf("\n");
     }
     gate_print(&w->g, "in f32", w->made);
@@ -254,10 +370,12 @@ static void report_json(const quantizing *w) {
         json_text(&j, "op", l.op);
         json_bool(&j, "kept", l.kept);
         json_integer(&j, "weights", l.weights);
+        json_integer(&j, "bits", l.bits);
         json_real(&j, "low", (double)l.low, 9);
         json_real(&j, "high", (double)l.high, 9);
         json_real(&j, "weight_sqnr_db", l.weight_sqnr, 6);
         if (w->sensitivity) json_real(&j, "logits_rms", sqrt(w->sensitivity[i]), 6);
+        if (w->bits) json_real(&j, "expected_loss", l.cost, 6);
         json_close(&j, '}');
     }
     json_close(&j, ']');
@@ -275,15 +393,21 @@ static int make(quantizing *w) {
              (long long)wick_dataset_count(g->observed));
     if (code == CLI_OK) code = make_quantizer(w);
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
-    if (code == CLI_OK) code = gate_judge(g, false, &g->before);
+    if (code == CLI_OK) code = gate_judge_whole(g, 0);
     if (code == CLI_OK) code = gate_judge(g, true, &g->after);
+    if (code == CLI_OK && o->max_kb > 0) {
+        code = weigh_layers(w);
+        if (code == CLI_OK) code = choose_to_size(w);
+    }
     if (code == CLI_OK && o->epochs) code = train(w);
-    if (code == CLI_OK && !gate_is_good(g) && wick_quantizer_layers(w->q) > 1) code = keep_to_bound(w);
+    if (code == CLI_OK && !gate_is_good(g) && wick_quantizer_layers(w->q) > 1 && !(o->max_kb > 0))
+        code = keep_to_bound(w);
     g->model = wick_quantizer_model(w->q);
     return code == CLI_OK ? gate_write(g) : code;
 }
 static void drop(quantizing *w) {
     free(w->sensitivity);
+    free(w->bits);
     wick_quantizer_free(&w->q);
     wick_dataset_free(&w->few);
     gate_free(&w->g);
@@ -363,6 +487,11 @@ int cmd_quantize(cli_options *o) {
                         (long long)o->weight_bits);
     if (options_given(o, "wide-layers") && o->weight_bits == 8)
         return log_fail(CLI_USAGE, "--wide-layers is for --weight-bits below 8");
+    if (options_given(o, "sensitivity") && o->max_drop < 0 && !(o->keep_score > 0) && !(o->max_kb > 0))
+        return log_fail(CLI_USAGE, "--sensitivity is for --max-drop and --keep-score");
+    if (options_given(o, "sensitivity") && (o->max_kb > 0 || o->epochs))
+        return log_fail(CLI_USAGE, o->epochs ? "--sensitivity is not for --epochs: what is trained goes by outputs"
+                                             : "--sensitivity is not for --max-kb, which goes by the loss");
     if (o->activations && (o->weight_bits < 8 || o->reduce_range))
         return log_fail(CLI_USAGE, "--activation-bits 16 is for weights of 8 bits");
     if ((o->weight_bits <= 4 || o->activations) && !weights_alone(o) && !options_given(o, "opset"))
@@ -371,8 +500,11 @@ int cmd_quantize(cli_options *o) {
     int code = make(&w);
     if (code == CLI_OK) code = gate_time(g);
     if (code == CLI_OK) (o->json ? report_json : report_text)(&w);
-    if (code == CLI_OK && !gate_is_good(g)) {
-        talk("%s is written, and loses more than --max-drop %g allows", o->out, o->max_drop);
+    if (code == CLI_OK && w.too_large) {
+        talk("%s is written, and has more than --max-kb %g: nothing is as small", o->out, o->max_kb);
+        code = CLI_MISSED;
+    } else if (code == CLI_OK && !gate_is_good(g)) {
+        gate_say_missed(g);
         code = CLI_MISSED;
     }
     drop(&w);

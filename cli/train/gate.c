@@ -358,6 +358,8 @@ int gate_open(gate *g, const char *command, const char *what) {
     if (end <= 5 || strcmp(o->out + end - 5, ".onnx") != 0)
         return log_fail(CLI_USAGE, "--out %s: the name of what is written ends in .onnx", o->out);
     if (options_given(o, "lr") && !o->epochs) return log_fail(CLI_USAGE, "--lr is for --epochs");
+    if (o->keep_score > 0 && o->max_drop >= 0)
+        return log_fail(CLI_USAGE, "--keep-score and --max-drop both say how much may be lost");
     const wick_context_options context = {.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON};
     if (!g->guest && wick_context_new(&context, &g->ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");

@@ -33,7 +33,8 @@ typedef struct gate_metric {
 } gate_metric;
 
 typedef struct gate {
-    const cli_options *o; /* images, judge, anomalies, seed, epochs, lr, max_drop, out */
+    const cli_options *o; /* images, judge, anomalies, seed, epochs, lr, max_drop, keep_score, out */
+    double max_drop;      /* in gate_unit, as --max-drop or --keep-score says; below 0: no limit */
     wick_context *ctx;
     classifier c;
     gate_way way;
@@ -43,6 +44,7 @@ typedef struct gate {
     wick_dataset *learned;     /* all but judged; NULL: nothing is trained */
     wick_transform *transform; /* of its samples; NULL: none */
     const wick_loader_options *loading; /* how samples of the training are changed; NULL: as `transform` says */
+    const char *says;          /* which samples judge, in words; NULL: as they were chosen */
     bool guest;                /* ctx is somebody else's */
     bool needs_logits;         /* an ONNX file that ends in a softmax is refused; set by the command before gate_open */
     wick_function made;        /* the smaller network, of classifier_network_spec */
@@ -78,11 +80,15 @@ const char *gate_unit(const gate *g);                             /* of a drop: 
 void gate_score_text(const gate *g, double score, char text[32]); /* "63.60 %", or "0.9123" */
 const char *gate_judged(const gate *g);                           /* which samples judge, in words */
 int gate_judge(gate *g, bool made, judgement *j);                 /* what was made, or the whole network */
+/* The whole network, into g->before; from then on --keep-score is a drop. share: of the score, where neither that nor
+ * --max-drop is given; 0: any drop will do. */
+int gate_judge_whole(gate *g, double share);
 bool gate_is_worse(const gate *g, double score, double than);
 /* Of classes, the samples that only one of the two has right. */
 void gate_flips(const gate *g, int64_t *lost, int64_t *won);
 double gate_drop(const gate *g, double *bound); /* in gate_unit; the true drop is below bound with 95 % */
-bool gate_is_good(const gate *g);               /* within --max-drop */
+bool gate_is_good(const gate *g);               /* within g->max_drop */
+void gate_say_missed(const gate *g); /* that it isn't */
 /* What both came to: lines for people, or keys whose names end in what they are of ("f32", "int8"). */
 void gate_print(const gate *g, const char *before, const char *after);
 void gate_json(const gate *g, json *j, const char *before, const char *after);

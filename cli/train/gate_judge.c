@@ -89,6 +89,7 @@ void gate_score_text(const gate *g, double score, char text[32]) {
     snprintf(text, 32, percent ? "%.2f %%" : "%.6g", (percent ? 100 : 1) * score);
 }
 const char *gate_judged(const gate *g) {
+    if (g->says) return g->says;
     if (g->way == GATE_PAIRS)
         return g->held ? "images that the training held out" : "training images that it was not made by";
     return g->held ? "samples that the training held out" : "training samples that it was not made by";
@@ -196,6 +197,19 @@ int gate_judge(gate *g, bool made, judgement *j) {
     return code;
 }
 
+int gate_judge_whole(gate *g, double share) {
+    const int code = gate_judge(g, false, &g->before);
+    const gate_metric m = gate_metric_of(g);
+    g->max_drop = g->o->max_drop;
+    if (g->o->keep_score > 0) share = g->o->keep_score;
+    if (code != CLI_OK || !(share > 0) || g->max_drop >= 0) return code;
+    /* of what is better if it is less, that much more */
+    g->max_drop = (m.percent ? 100 : 1) * (1 - share) * fabs(g->before.score);
+    talk("%g %% of the %s: at most %.3g %s may be lost", 100 * (m.lower ? 2 - share : share), m.title, g->max_drop,
+         gate_unit(g));
+    return CLI_OK;
+}
+
 void gate_flips(const gate *g, int64_t *lost, int64_t *won) {
     *lost = *won = 0;
     for (int64_t i = 0; i < g->before.n && g->way == GATE_PAIRS; i++) {
@@ -228,7 +242,15 @@ double gate_drop(const gate *g, double *bound) {
 bool gate_is_good(const gate *g) {
     double bound;
     (void)gate_drop(g, &bound);
-    return g->o->max_drop < 0 || bound <= g->o->max_drop;
+    return g->max_drop < 0 || bound <= g->max_drop;
+}
+
+void gate_say_missed(const gate *g) {
+    if (g->o->keep_score > 0)
+        talk("%s is written, and --keep-score %g allows to lose no more than %.3g %s", g->o->out, g->o->keep_score,
+             g->max_drop, gate_unit(g));
+    else
+        talk("%s is written, and loses more than --max-drop %g allows", g->o->out, g->max_drop);
 }
 
 /* ---- what is said of it --------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 static const char compiler[] = "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -O2",
-                  emulator[] = "qemu-system-arm";
+                  emulator[] = "qemu-system-arm", compiler_64[] = "aarch64-linux-gnu-gcc -O3",
+                  emulator_64[] = "qemu-aarch64";
 
 /* The board MPS2 AN386: 4 MB of code at 0, 4 MB of RAM at 0x20000000 (Arm DAI0386, table 3-1). */
 static const char board_ld[] =
@@ -40,6 +41,31 @@ static const char main_c[] =
     "    const int code = net_run(in, out);\n    const uint32_t left = SYSTICK[2], over = wraps;\n"
     "    SYSTICK[0] = 0;\n"
     "    printf(\"%.0f\\n\", 40 * ((double)over * 16777216 + (0xffffff - (double)left)));\n    return code;\n}\n";
+
+/* One run for each argument. */
+static const char main_64_c[] =
+    "#include <stddef.h>\n#include \"out/net.h\"\n"
+    "static _Alignas(64) unsigned char x[8 * (size_t)IN], y[8 * (size_t)OUT];\n"
+    "int main(int argc, char **argv) {\n    void *in = x, *out = y;\n    int code = 0;\n"
+    "    for (int i = 1; i < argc && argv[i]; i++) code |= net_run(in, out);\n    return code;\n}\n";
+/* Counts instructions, block of instructions by block (the interface of qemu's TCG plugins, as its documentation has
+ * it; versions that it takes differ by release). */
+static const char plugin_c[] =
+    "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+    "struct qemu_plugin_tb;\n"
+    "void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t, void (*)(uint64_t, struct qemu_plugin_tb *));\n"
+    "void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, void (*)(unsigned, void *), int, void *);\n"
+    "size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);\n"
+    "void qemu_plugin_register_atexit_cb(uint64_t, void (*)(uint64_t, void *), void *);\n"
+    "int qemu_plugin_version = VERSION;\nstatic uint64_t count;\n"
+    "static void ran(unsigned cpu, void *n) {\n    (void)cpu;\n    count += (uintptr_t)n;\n}\n"
+    "static void translated(uint64_t id, struct qemu_plugin_tb *tb) {\n    (void)id;\n"
+    "    qemu_plugin_register_vcpu_tb_exec_cb(tb, ran, 0, (void *)(uintptr_t)qemu_plugin_tb_n_insns(tb));\n}\n"
+    "static void done(uint64_t id, void *user) {\n    (void)id, (void)user;\n"
+    "    printf(\"%llu\\n\", (unsigned long long)count);\n    fflush(stdout);\n}\n"
+    "int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv) {\n"
+    "    (void)info, (void)argc, (void)argv;\n    qemu_plugin_register_vcpu_tb_trans_cb(id, translated);\n"
+    "    qemu_plugin_register_atexit_cb(id, done, NULL);\n    return 0;\n}\n";
 
 /* In single quotes, for a shell; NULL: out of memory. */
 static char *quoted(const char *text) {
@@ -152,13 +178,78 @@ static void count_instructions(const char *folder, target_costs *out) {
     free(count);
 }
 
-static void write_and_count(const char *folder, const char *file, target_costs *out) {
+/* ---- aarch64 ----------------------------------------------------------------------------------------------------- */
+
+static bool is_there(const char *command) {
+    char text[128];
+    snprintf(text, sizeof text, "command -v %s >/dev/null 2>&1", command);
+    return system(text) == 0;
+}
+/* Constants and code as the linker gets them. */
+static void size_64(const char *folder, target_costs *out) {
+    char command[256];
+    long long text, data;
+    if (!is_there("aarch64-linux-gnu-gcc")) {
+        out->lacks = "there is no aarch64-linux-gnu-gcc here";
+        out->code = false;
+        return;
+    }
+    snprintf(command, sizeof command, "%s -std=c11 -c out/net.c -o net.o && aarch64-linux-gnu-size net.o | tail -n 1",
+             compiler_64);
+    char *said = done_in(folder, "said", command) ? text_of(folder, "said") : NULL;
+    if (said && sscanf(said, "%lld %lld", &text, &data) == 2)
+        out->flash = text + data, out->code = true;
+    else
+        out->lacks = "its C could not be compiled for aarch64", out->code = false;
+    free(said);
+}
+/* Instructions of a process that runs it so many times; 0: it couldn't be counted. */
+static double run_64(const char *folder, int times) {
+    char command[256];
+    snprintf(command, sizeof command, "timeout 300 %s -plugin ./plugin.so ./net.elf %s", emulator_64,
+             times > 1 ? "1 2" : "1");
+    char *count = done_in(folder, "count", command) ? text_of(folder, "count") : NULL;
+    const double n = count ? atof(count) : 0;
+    free(count);
+    return n;
+}
+static void count_64(const char *folder, target_costs *out) {
+    enum { VERSIONS = 6 };
+    long long in, to;
+    char command[256];
+    if (!is_there(emulator_64)) {
+        out->lacks = "there is no qemu-aarch64 here";
+        return;
+    }
+    if (!read_extents(folder, &in, &to) || !text_to(folder, "main.c", main_64_c) ||
+        !text_to(folder, "plugin.c", plugin_c))
+        return;
+    snprintf(command, sizeof command,
+             "%s -std=c11 -static -DIN=%lld -DOUT=%lld main.c out/net.c -lm -o net.elf", compiler_64, in, to);
+    if (!done_in(folder, "said", command)) {
+        out->lacks = "it could not be linked for aarch64";
+        return;
+    }
+    double once = 0, twice = 0;
+    for (int version = 1; version <= VERSIONS && !once; version++) {
+        snprintf(command, sizeof command, "cc -std=c11 -shared -fPIC -O2 -DVERSION=%d plugin.c -o plugin.so", version);
+        if (!done_in(folder, "said", command)) break;
+        once = run_64(folder, 1);
+    }
+    if (once > 0) twice = run_64(folder, 2);
+    out->instructions = twice > once ? twice - once : 0;
+    if (!out->instructions) out->lacks = "qemu-aarch64 could not count: it needs cc, and plugins";
+}
+
+/* ---- a target ---------------------------------------------------------------------------------------------------- */
+
+static void write_and_count(const char *folder, const char *file, bool large, target_costs *out) {
     char self[4096], *command, *program = NULL;
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length > 0) self[length] = 0, program = quoted(self);
     snprintf(out->why, sizeof out->why, "wick compile could not be started");
-    if (!program ||
-        asprintf(&command, "%s compile %s -o out --name net --isa cortex-m --json 2>why", program, file) < 0) {
+    if (!program || asprintf(&command, "%s compile %s -o out --name net --isa %s --json 2>why", program, file,
+                             large ? "plain" : "cortex-m") < 0) {
         free(program);
         return;
     }
@@ -166,7 +257,8 @@ static void write_and_count(const char *folder, const char *file, target_costs *
     char *said = text_of(folder, good ? "json" : "why");
     if (said && good && read_sizes(said, out)) {
         out->why[0] = 0;
-        if (!out->lacks) count_instructions(folder, out);
+        if (large) out->lacks = NULL, size_64(folder, out);
+        if (!out->lacks) (large ? count_64 : count_instructions)(folder, out);
     } else if (said) {
         said[strcspn(said, "\n")] = 0;
         snprintf(out->why, sizeof out->why, "%.150s", said);
@@ -176,18 +268,20 @@ static void write_and_count(const char *folder, const char *file, target_costs *
     free(program);
 }
 
-bool target_cortex_m4(const char *onnx, target_costs *out) {
+static bool costs_of(const char *onnx, bool large, target_costs *out) {
     const char *tmp = getenv("TMPDIR");
     char folder[512], *whole = realpath(onnx, NULL), *file = whole ? quoted(whole) : NULL;
     *out = (target_costs){0};
     const int n = snprintf(folder, sizeof folder, "%s/wick-target-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     const bool made = file && n > 0 && (size_t)n < sizeof folder && mkdtemp(folder);
     if (made) {
-        write_and_count(folder, file, out);
-        (void)done_in(folder, "/dev/null", "rm -rf out main.c board.ld net.elf said count json why");
+        write_and_count(folder, file, large, out);
+        (void)done_in(folder, "/dev/null", "rm -rf out main.c board.ld plugin.c plugin.so net.o net.elf said count json why");
         (void)rmdir(folder);
     }
     free(file);
     free(whole);
     return made;
 }
+bool target_cortex_m4(const char *onnx, target_costs *out) { return costs_of(onnx, false, out); }
+bool target_aarch64(const char *onnx, target_costs *out) { return costs_of(onnx, true, out); }

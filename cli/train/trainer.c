@@ -51,7 +51,9 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
         out[1] = wick_zeros(ctx, WICK_I64, 0, NULL); /* none is right or wrong */
         return finish(r, out);
     }
+    if (r->t->teachers) teachers_watch(r->t->teachers, r->t->c);
     wick_tensor *logits = classifier_logits(r->t->c, in[0]);
+    if (r->t->teachers) teachers_rest(r->t->c);
     wick_here("loss");
     /* a mixed sample is of the class that it has most of */
     wick_tensor *labels = r->t->mixed ? wick_argmax(in[1], 1, false) : in[1];

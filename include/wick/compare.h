@@ -12,6 +12,9 @@ extern "C" {
 /* Called for every layer as it is recorded, with its whole name ("layers.0.linear1") and its result. */
 typedef void (*wick_layer_watch)(void *user, const char *name, wick_tensor *y);
 WICK_API void wick_model_watch(wick_model *model, wick_layer_watch fn, void *user); /* fn NULL: no more */
+/* Tells the watcher, if there is one, of a tensor that is no layer's own: what a block of layers gives, or a skip
+ * connection. Its name stands behind what was pushed. Returns y. */
+WICK_API wick_tensor *wick_model_tell(wick_model *model, const char *name, wick_tensor *y);
 
 /* What is no difference: |ours - theirs| <= atol + rtol |theirs| + tolerance * the largest |theirs| of the tensor. NaN
  * equals NaN, an Inf itself. All three 0: tolerance 1e-5. */

@@ -148,11 +148,33 @@ typedef struct wick_quantizer_layer {
      * wick_quantizer_finish, and where it is kept */
     double weight_sqnr;
     float low, high; /* range of its input; NaN before wick_quantizer_finish */
+    int bits;        /* of a weight; 32: it is kept */
+    int64_t bytes;   /* that its weights and bias take with their scales, as they are held */
+    /* What its rounding is expected to add to the loss, by wick_quantizer_weigh; NaN before wick_quantizer_finish,
+     * where it is kept, and where nothing was weighed */
+    double cost;
 } wick_quantizer_layer;
 WICK_API int wick_quantizer_layers(const wick_quantizer *q);
 WICK_API wick_quantizer_layer wick_quantizer_layer_at(const wick_quantizer *q, int i); /* in order; cleared outside */
 /* Leaves layer i in floats, or not; wick_quantizer_finish is called after it. */
 WICK_API void wick_quantizer_keep(wick_quantizer *q, int i, bool kept);
+
+/* Adds the squared gradients of each sample of a batch, by the weights of all layers and by what they take: the
+ * diagonal of the empirical Fisher information, whose half times the square of a small change of the weights is what
+ * that adds to the loss (LeCun, Denker and Solla 1990, "Optimal Brain Damage"; Theis et al. 2018, "Faster gaze
+ * prediction with dense networks and Fisher pruning", eq. 4). The loss is the cross-entropy of fn's first result
+ * [n, classes] and labels i64 [n]. labels NULL: that of normal distributions of variance 1 around all results in
+ * floats, with residuals drawn from them (ctx's seed): for numbers rather than classes. Each sample is run alone, whatever the specs' batch: inputs have the samples first.
+ * WICK_ERR_INVALID: with labels and without in turn, gradients that are NaN or Inf, which count for nothing. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_weigh(wick_quantizer *q, const void *const *in,
+                                                          const int64_t *labels);
+/* Which numbers each layer has: of those that options.keep doesn't name either what the options say, 8 bits if that is
+ * fewer, or floats, so that all weights and biases take at most so many bytes (wick_quantizer_layer.bytes, together)
+ * and the sum of costs is the least: fisher (w - rounded w)^2 / 2 over the weights, and over what the layer takes that
+ * with step^2 / 12 in place of the square. Where nothing is as small, the smallest. What options.wide names has 8 bits
+ * at least; first and last layers have none by themselves. *cost: that sum; may be NULL. wick_quantizer_finish is
+ * called after it. WICK_ERR_INVALID: nothing was weighed or observed, or weights are trained already. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_choose(wick_quantizer *q, int64_t bytes, double *cost);
 
 /* ---- pruning ----------------------------------------------------------------------------------------------------- */
 
@@ -238,7 +260,48 @@ typedef struct wick_pruner_layer {
 WICK_API int wick_pruner_layers(const wick_pruner *p);
 WICK_API wick_pruner_layer wick_pruner_layer_at(const wick_pruner *p, int i); /* in order; cleared outside */
 
+/* ---- layers before and after ------------------------------------------------------------------------------------- */
+
+/* Runs two networks on the same batches: fn[0], whose states are the model's, and what was made of it, such as
+ * wick_quantizer_apply or an ONNX file. Their convolutions and products, with batch norms in the weights before them,
+ * are paired in order, by their first results. Both are read as by wick_quantizer_new, in evaluation.
+ * WICK_ERR_UNSUPPORTED: they have other numbers of layers. */
+typedef struct wick_layer_errors wick_layer_errors;
+WICK_API WICK_MUST_CHECK wick_status wick_layer_errors_new(wick_context *ctx, wick_model *model,
+                                                           const wick_function fn[2], void *const user[2], int n_in,
+                                                           const wick_spec *in, wick_layer_errors **out);
+WICK_API void wick_layer_errors_free(wick_layer_errors **errors); /* null-safe, nulls */
+WICK_API WICK_MUST_CHECK wick_status wick_layer_errors_observe(wick_layer_errors *errors, const void *const *in);
+typedef struct wick_layer_error {
+    const char *name, *op; /* of its weights; "conv_3", counted from 1, where they have none */
+    /* 10 log10 of the sum of squares of its results over that of their differences, over all batches; Inf: there are
+     * none. NaN: its results have other extents, or nothing was observed */
+    double sqnr;
+} wick_layer_error;
+WICK_API int wick_layer_errors_count(const wick_layer_errors *errors);
+WICK_API wick_layer_error wick_layer_errors_at(const wick_layer_errors *errors, int i); /* cleared outside */
+
+/* ---- hints ------------------------------------------------------------------------------------------------------- */
+
+/* Terms of a loss by which a network learns from a layer of another one, besides its results (wick_kl_div). Both are of
+ * one float dtype and agree in all dims but their channels, dim 1; no gradient goes into the teacher. 0-d; poisoned on
+ * error. wick_model_watch finds layers by name.
+ *
+ * features: the mean of (r(student) - teacher)^2, where r, a convolution of one tap with a bias (of [N, C]: a linear
+ * layer), is learned with the student: states NAME.weight and NAME.bias of the model (Romero et al. 2015, "FitNets:
+ * Hints for Thin Deep Nets", eq. 3, as a mean). */
+WICK_API wick_tensor *wick_hint_features(wick_model *model, const char *name, wick_tensor *student,
+                                         wick_tensor *teacher);
+/* attention: the mean of squares of the differences of both maps, [N, places]: the mean over the channels of squares,
+ * over the map's length (Zagoruyko and Komodakis 2017, "Paying More Attention to Attention", eq. 2 with p = 2, squared,
+ * as in their code; they take a weight of 1000). Needs a dim behind the channels. */
+WICK_API wick_tensor *wick_hint_attention(wick_tensor *student, wick_tensor *teacher);
+
 #ifdef __cplusplus
 }
+#endif
+#ifndef WICK_NO_SITES
+#define wick_hint_features(...)  WICK_TENSOR_HERE(wick_hint_features(__VA_ARGS__))
+#define wick_hint_attention(...) WICK_TENSOR_HERE(wick_hint_attention(__VA_ARGS__))
 #endif
 #endif

@@ -5,42 +5,50 @@
 #include "compress/pruner.h"
 #include "wick/linalg.h"
 #include "wick/ops.h"
+#include "wick/pointwise.h"
+#include "wick/shape.h"
 
-#include <math.h>
 #include <stdio.h>
 
+int64_t wick_pruner_energy_rank(const wick_pruner *p, const float *s, int64_t most) {
+    double all = 0, sum = 0;
+    int64_t r = 0;
+    for (int64_t k = 0; k < most; k++) all += (double)s[k] * (double)s[k];
+    while (r < most && sum < p->energy * all) sum += (double)s[r] * (double)s[r], r++;
+    r = WICK_MAX(r, 1); /* all may be 0 */
+    return WICK_MIN((r + p->multiple - 1) / p->multiple * p->multiple, most);
+}
+int64_t wick_pruner_whole_rank(const wick_pruner *p, double r) {
+    const int64_t n = (int64_t)r;
+    return n > p->multiple ? n - n % p->multiple : n;
+}
 /* The least rank that holds the energy, or the largest that the budget allows, as a multiple; 0: it gains nothing. */
 static int64_t choose_rank(const wick_pruner *p, const float *s, int64_t m, int64_t n) {
-    const int64_t most = m < n ? m : n;
-    int64_t r = 0;
-    if (p->energy > 0) {
-        double all = 0, sum = 0;
-        for (int64_t i = 0; i < most; i++) all += (double)s[i] * (double)s[i];
-        while (r < most && sum < p->energy * all) sum += (double)s[r] * (double)s[r], r++;
-        if (r < 1) r = 1; /* all are 0 */
-        r = (r + p->multiple - 1) / p->multiple * p->multiple;
-    } else {
-        r = (int64_t)(p->budget * (double)m * (double)n / (double)(m + n));
-        if (r > p->multiple) r -= r % p->multiple;
-    }
+    const int64_t most = WICK_MIN(m, n);
+    const int64_t r = p->energy > 0
+                          ? wick_pruner_energy_rank(p, s, most)
+                          : wick_pruner_whole_rank(p, p->budget * (double)m * (double)n / (double)(m + n));
     return r < most && r > 0 && r * (m + n) < m * n ? r : 0;
 }
 
-static wick_status adopt(wick_pruner *p, pruned_state *s, int which, const char *name, const float *data, int rank,
-                         const int64_t *dims) {
-    char whole[WICK_MSG_MAX];
-    snprintf(whole, sizeof whole, "%.400s_%c", name, which ? 'v' : 'u');
-    wick_tensor *t = wick_from(p->ctx, WICK_F32, rank, dims, data);
+wick_status wick_pruner_keep_factor(wick_pruner *p, pruned_state *s, int which, const char *name, const char *end,
+                                    wick_tensor *made) {
+    char full[WICK_MSG_MAX];
+    const void *data;
+    if (made->error) return wick_fail_poison(p->ctx, made);
+    WICK_TRY(wick_data(made, &data));
+    wick_tensor *t = wick_from(p->ctx, WICK_F32, made->value->type.rank, made->value->type.dims, data);
     if (t->error) return wick_fail_poison(p->ctx, t);
-    WICK_TRY(wick_model_adopt(p->model, whole, WICK_ROLE_PARAM, t));
-    s->factors[which] = wick_model_find(p->model, whole);
+    snprintf(full, sizeof full, "%.400s%s", name, end);
+    WICK_TRY(wick_model_adopt(p->model, full, WICK_ROLE_PARAM, t));
+    s->factors[which] = wick_model_find(p->model, full);
     return WICK_OK;
 }
 
 wick_status wick_pruner_factor(wick_pruner *p, pruned_state *s, wick_tensor *w, const char *name) {
     const wick_type *t = &w->value->type;
     const int64_t m = t->dims[0], n = t->dims[1];
-    const void *data[3];
+    const void *values;
     s->low_rank = 0;
     s->taps = false;
     for (int d = 2; d < t->rank; d++) s->taps = s->taps || t->dims[d] != 1;
@@ -48,29 +56,21 @@ wick_status wick_pruner_factor(wick_pruner *p, pruned_state *s, wick_tensor *w, 
     if (!s->alone || t->dtype != WICK_F32 || t->rank < 2 || m < 2 || n < 2) return WICK_OK;
     wick_tensor *parts[3];
     wick_svd(wick_reshape(w, 2, t->dims), false, &parts[0], &parts[1], &parts[2]);
-    for (int i = 0; i < 3; i++) {
-        if (parts[i]->error) return wick_fail_poison(p->ctx, parts[i]);
-        WICK_TRY(wick_data(parts[i], &data[i]));
-    }
-    const float *u = data[0], *values = data[1], *vt = data[2];
-    const int64_t most = m < n ? m : n, r = choose_rank(p, values, m, n);
+    if (parts[1]->error) return wick_fail_poison(p->ctx, parts[1]);
+    WICK_TRY(wick_data(parts[1], &values));
+    const int64_t r = choose_rank(p, values, m, n);
     if (!r) return WICK_OK;
-    const size_t bytes = (size_t)(r * (m + n)) * sizeof(float);
-    float *a = wick_alloc(&p->ctx->alloc, bytes), *b = a ? a + m * r : NULL;
-    if (!a) return pruner_out_of_memory(p->ctx);
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t k = 0; k < r; k++) a[i * r + k] = u[i * most + k] * sqrtf(values[k]);
-    for (int64_t k = 0; k < r; k++)
-        for (int64_t j = 0; j < n; j++) b[k * n + j] = sqrtf(values[k]) * vt[k * n + j];
+    wick_tensor *root = wick_sqrt(wick_slice(parts[1], 0, 0, r, 1)),
+                *u = wick_mul(wick_slice(parts[0], 1, 0, r, 1), root),
+                *v = wick_mul(wick_slice(parts[2], 0, 0, r, 1), wick_reshape(root, 2, (const int64_t[]){r, 1}));
     int64_t dims[2][WICK_MAX_DIMS];
     for (int d = 0; d < WICK_MAX_DIMS; d++) dims[0][d] = dims[1][d] = 1;
     dims[0][0] = m, dims[0][1] = r, dims[1][0] = r, dims[1][1] = n;
-    wick_status status = adopt(p, s, 0, name, a, t->rank, dims[0]);
-    if (status == WICK_OK) status = adopt(p, s, 1, name, b, t->rank, dims[1]);
-    if (status == WICK_OK) s->low_rank = r;
+    WICK_TRY(wick_pruner_keep_factor(p, s, 0, name, "_u", wick_reshape(u, t->rank, dims[0])));
+    WICK_TRY(wick_pruner_keep_factor(p, s, 1, name, "_v", wick_reshape(v, t->rank, dims[1])));
+    s->low_rank = r;
     s->share = (double)(r * (m + n)) / ((double)m * (double)n);
-    wick_release(&p->ctx->alloc, a, bytes);
-    return status;
+    return WICK_OK;
 }
 
 /* Two products in place of one: x (A B), x (A B)^T, or two convolutions, of which the first has the strides. */

@@ -15,8 +15,6 @@
 #include "wick/pointwise.h"
 #include "wick/shape.h"
 
-#include <stdio.h>
-
 typedef struct filter {
     int64_t o, i, h, w, taps;
 } filter;
@@ -28,33 +26,6 @@ static wick_status values_of(wick_tensor *matrix, wick_tensor **u, wick_tensor *
     if ((*values)->error) return wick_fail_poison(matrix->ctx, *values);
     WICK_TRY(wick_data(*values, &data));
     *s = data;
-    return WICK_OK;
-}
-/* The least rank with the energy, up to a multiple; at most `most`. */
-static int64_t rank_of(const wick_pruner *p, const float *s, int64_t most) {
-    double all = 0, sum = 0;
-    int64_t r = 0;
-    for (int64_t k = 0; k < most; k++) all += (double)s[k] * (double)s[k];
-    while (r < most && sum < p->energy * all) sum += (double)s[r] * (double)s[r], r++;
-    r = WICK_MAX(r, 1);
-    return WICK_MIN((r + p->multiple - 1) / p->multiple * p->multiple, most);
-}
-static int64_t whole(const wick_pruner *p, double r) {
-    const int64_t n = (int64_t)r;
-    return n > p->multiple ? n - n % p->multiple : n;
-}
-
-static wick_status keep(wick_pruner *p, pruned_state *s, int which, const char *name, const char *end,
-                        wick_tensor *made) {
-    char full[WICK_MSG_MAX];
-    const void *data;
-    if (made->error) return wick_fail_poison(p->ctx, made);
-    WICK_TRY(wick_data(made, &data));
-    wick_tensor *t = wick_from(p->ctx, WICK_F32, made->value->type.rank, made->value->type.dims, data);
-    if (t->error) return wick_fail_poison(p->ctx, t);
-    snprintf(full, sizeof full, "%.400s%s", name, end);
-    WICK_TRY(wick_model_adopt(p->model, full, WICK_ROLE_PARAM, t));
-    s->factors[which] = wick_model_find(p->model, full);
     return WICK_OK;
 }
 static wick_tensor *first_columns(wick_tensor *u, int64_t n) { return wick_slice(u, 1, 0, n, 1); }
@@ -74,12 +45,12 @@ static wick_status tucker(wick_pruner *p, pruned_state *s, wick_tensor *w, const
     const int64_t most_o = WICK_MIN(f->o, f->i * f->taps), most_i = WICK_MIN(f->i, f->o * f->taps);
     int64_t a = 0, b = 0;
     if (p->energy > 0) {
-        a = rank_of(p, by_o, most_o);
-        b = rank_of(p, by_i, most_i);
+        a = wick_pruner_energy_rank(p, by_o, most_o);
+        b = wick_pruner_energy_rank(p, by_i, most_i);
     } else { /* the same share of both */
         for (int k = 1; k <= 1000; k++) {
-            const int64_t x = WICK_MIN(whole(p, (double)f->o * k / 1000), most_o),
-                          y = WICK_MIN(whole(p, (double)f->i * k / 1000), most_i);
+            const int64_t x = WICK_MIN(wick_pruner_whole_rank(p, (double)f->o * k / 1000), most_o),
+                          y = WICK_MIN(wick_pruner_whole_rank(p, (double)f->i * k / 1000), most_i);
             if (x > 0 && y > 0 && tucker_share(s, f, x, y) <= p->budget) a = x, b = y;
         }
     }
@@ -94,9 +65,9 @@ static wick_status tucker(wick_pruner *p, pruned_state *s, wick_tensor *w, const
     for (int k = 0; k < 3; k++)
         for (int d = 0; d < t->rank; d++) dims[k][d] = d < 2 || k == 1 ? t->dims[d] : 1;
     dims[0][0] = b, dims[1][0] = a, dims[1][1] = b, dims[2][1] = a;
-    WICK_TRY(keep(p, s, 0, name, "_v", wick_reshape(wick_transpose(ub, 0, 1), t->rank, dims[0])));
-    WICK_TRY(keep(p, s, 1, name, "_core", wick_reshape(core, t->rank, dims[1])));
-    WICK_TRY(keep(p, s, 2, name, "_u", wick_reshape(ua, t->rank, dims[2])));
+    WICK_TRY(wick_pruner_keep_factor(p, s, 0, name, "_v", wick_reshape(wick_transpose(ub, 0, 1), t->rank, dims[0])));
+    WICK_TRY(wick_pruner_keep_factor(p, s, 1, name, "_core", wick_reshape(core, t->rank, dims[1])));
+    WICK_TRY(wick_pruner_keep_factor(p, s, 2, name, "_u", wick_reshape(ua, t->rank, dims[2])));
     s->low_rank = a;
     s->share = tucker_share(s, f, a, b);
     return WICK_OK;
@@ -112,14 +83,14 @@ static wick_status spatial(wick_pruner *p, pruned_state *s, wick_tensor *w, cons
     WICK_TRY(values_of(wick_reshape(wick_permute(w, 4, (const int[]){1, 2, 3, 0}), 2, (const int64_t[]){m, n}), &u, &vt,
                        &values, &sizes));
     const int64_t r =
-        p->energy > 0 ? rank_of(p, sizes, most) : WICK_MIN(whole(p, p->budget / spatial_share(s, f, 1)), most);
+        p->energy > 0 ? wick_pruner_energy_rank(p, sizes, most) : WICK_MIN(wick_pruner_whole_rank(p, p->budget / spatial_share(s, f, 1)), most);
     if (r < 1 || spatial_share(s, f, r) >= 1) return WICK_OK;
     wick_tensor *root = wick_sqrt(wick_slice(values, 0, 0, r, 1));
     wick_tensor *down = wick_transpose(wick_mul(first_columns(u, r), root), 0, 1),
                 *across = wick_mul(wick_slice(vt, 0, 0, r, 1), wick_reshape(root, 2, (const int64_t[]){r, 1}));
     across = wick_permute(wick_reshape(across, 3, (const int64_t[]){r, f->w, f->o}), 3, (const int[]){2, 0, 1});
-    WICK_TRY(keep(p, s, 0, name, "_v", wick_reshape(down, 4, (const int64_t[]){r, f->i, f->h, 1})));
-    WICK_TRY(keep(p, s, 1, name, "_u", wick_reshape(across, 4, (const int64_t[]){f->o, r, 1, f->w})));
+    WICK_TRY(wick_pruner_keep_factor(p, s, 0, name, "_v", wick_reshape(down, 4, (const int64_t[]){r, f->i, f->h, 1})));
+    WICK_TRY(wick_pruner_keep_factor(p, s, 1, name, "_u", wick_reshape(across, 4, (const int64_t[]){f->o, r, 1, f->w})));
     s->factors[2] = NULL;
     s->low_rank = r;
     s->share = spatial_share(s, f, r);

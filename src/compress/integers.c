@@ -89,7 +89,7 @@ static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t 
     const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
     const double input_scale = q->sites[l->site].scale;
     WICK_TRY(weight_scales(q, l, input_scale, scale));
-    double signal = 0, noise = 0;
+    double signal = 0, noise = 0, weighed = 0;
     const float most = (float)most_weight(l);
     const bool corrects = l->mean && l->bias && !q->trained;
     for (int64_t c = 0; c < channels; c++) {
@@ -99,7 +99,7 @@ static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t 
             const float w = l->weights[at], held = fminf(fmaxf(rintf(w / scale[c]), -most), most);
             const double error = (double)w - (double)held * (double)scale[c];
             bytes[at] = (int8_t)held;
-            signal += (double)w * (double)w, noise += error * error;
+            signal += (double)w * (double)w, noise += error * error, weighed += weighed_error(l, at, error);
             if (corrects) lost += lost_mean(l, c, j, error);
         }
         if (!l->bias) continue;
@@ -108,6 +108,7 @@ static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t 
         bias[c] = unit > 0 ? (int32_t)rint(value / (double)unit) : 0; /* both are next to 0 */
     }
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
+    wick_quantizer_note_cost(q, l, weighed);
     if (l->bits <= 4) pack(bytes, wick_type_count(&l->type));
     WICK_TRY(wick_quantizer_state(q, l->name, "", l->bits > 4 ? WICK_I8 : WICK_I4, l->type.rank, l->type.dims, bytes,
                                   &l->q));
@@ -189,13 +190,14 @@ static wick_status make_blocks(wick_quantizer *q, layer *l) {
     WICK_TRY(wick_data(scales, &data));
     WICK_TRY(wick_quantizer_state(q, l->name, "_scale", WICK_F32, 2, scales->value->type.dims, data, &l->scale));
     WICK_TRY(wick_data(back, &as));
-    double signal = 0, noise = 0;
+    double signal = 0, noise = 0, weighed = 0;
     const int64_t k = l->type.dims[0], n = l->type.dims[1];
     for (int64_t i = 0; i < k * n; i++) {
         const double value = (double)l->weights[i], error = value - (double)((const float *)as)[i % n * k + i / n];
-        signal += value * value, noise += error * error;
+        signal += value * value, noise += error * error, weighed += weighed_error(l, (size_t)i, error);
     }
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
+    wick_quantizer_note_cost(q, l, weighed);
     return WICK_OK;
 }
 
@@ -219,7 +221,7 @@ wick_status wick_quantizer_finish(wick_quantizer *q) {
     for (int i = 0; i < q->n_layers; i++) {
         layer *l = &q->layers[i];
         l->q = l->scale = l->bias_q = l->bias_scale = NULL;
-        l->sqnr = NAN;
+        l->sqnr = l->cost = NAN;
         largest = WICK_MAX(largest, (size_t)wick_type_count(&l->type));
         channels = WICK_MAX(channels, (size_t)l->type.dims[l->axis]);
     }

@@ -109,6 +109,14 @@ wick_status wick_pruner_factor(wick_pruner *p, pruned_state *s, wick_tensor *w, 
 /* What the node gives, whose weight is such a state; turned: the transpose of it. */
 wick_tensor *wick_pruner_factored(const pruned_state *s, const wick_node *node, wick_tensor *const *in, bool turned);
 
+/* The least rank with the energy, of the first `most` singular values, up to a multiple; at most `most`. */
+int64_t wick_pruner_energy_rank(const wick_pruner *p, const float *s, int64_t most);
+/* r down to a multiple, where there is one above 0. */
+int64_t wick_pruner_whole_rank(const wick_pruner *p, double r);
+/* s->factors[which], a parameter of the smaller model: name and end. */
+wick_status wick_pruner_keep_factor(wick_pruner *p, pruned_state *s, int which, const char *name, const char *end,
+                                    wick_tensor *made);
+
 /* ---- factor_conv.c ----------------------------------------------------------------------------------------------- */
 
 /* The same of a convolution of several taps: three convolutions, or two. */

@@ -13,7 +13,7 @@
 static wick_status name_layer(wick_quantizer *q, const reading *r, const wick_node *node, int i) {
     layer *l = &q->layers[i];
     char made[WICK_MSG_MAX];
-    const char *name = wick_quantizer_state_name(q, &r->s, node->in[1], NULL);
+    const char *name = wick_subject_state_name(&r->s, q->source, node->in[1], NULL);
     if (name)
         snprintf(made, sizeof made, "%s", name);
     else
@@ -23,7 +23,8 @@ static wick_status name_layer(wick_quantizer *q, const reading *r, const wick_no
             snprintf(made, sizeof made, "%.200s_%d", name ? name : node->op->name, ++times), k = -1;
     l->name = wick_arena_strdup(&q->arena, made);
     const char *bias =
-        node->op == &wick_op_conv && node->n_in > 2 ? wick_quantizer_state_name(q, &r->s, node->in[2], l->name) : NULL;
+        node->op == &wick_op_conv && node->n_in > 2 ? wick_subject_state_name(&r->s, q->source, node->in[2], l->name)
+                                                    : NULL;
     snprintf(made, sizeof made, "%.200s_bias", l->name ? l->name : "");
     for (int k = 0; k < i && bias; k++)
         if (q->layers[k].bias_name && strcmp(q->layers[k].bias_name, bias) == 0) bias = NULL;
@@ -198,7 +199,7 @@ static wick_status fetch_weights(wick_quantizer *q) {
 static wick_status keep_by_name(wick_quantizer *q, const char *pattern) {
     int n = 0;
     for (int i = 0; i < q->n_layers && pattern; i++)
-        if (wick_glob(pattern, q->layers[i].name)) q->layers[i].kept = true, n++;
+        if (wick_glob(pattern, q->layers[i].name)) q->layers[i].kept = q->layers[i].fixed = true, n++;
     if (n || !pattern || !*pattern) return WICK_OK;
     return wick_msg_set(&q->ctx->msg, WICK_ERR_INVALID,
                         "quantizer: no layer's name matches \"%.100s\"; the first is %s", pattern, q->layers[0].name);
@@ -212,6 +213,7 @@ static wick_status set_bits(wick_quantizer *q, const wick_quantizer_options *o) 
         const bool wide = o->wide ? wick_glob(o->wide, q->layers[i].name) : i == 0 || i == q->n_layers - 1;
         n += wide;
         q->layers[i].bits = wide && o->weight_bits < 8 ? o->reduce_range ? 7 : 8 : bits;
+        q->layers[i].least_bits = wide && o->wide ? q->layers[i].bits : bits;
     }
     if (n || !o->wide || !*o->wide) return WICK_OK;
     return wick_msg_set(&q->ctx->msg, WICK_ERR_INVALID,
@@ -336,6 +338,8 @@ void wick_quantizer_free(wick_quantizer **q) {
     wick_context *ctx = (*q)->ctx;
     wick_workspace_free(&(*q)->workspace);
     wick_plan_free(&(*q)->plan);
+    wick_workspace_free(&(*q)->weigher);
+    wick_plan_free(&(*q)->weighing);
     wick_model_free(&(*q)->model);
     wick_model_free(&(*q)->trained);
     wick_arena_free(&(*q)->arena);
@@ -419,6 +423,9 @@ wick_quantizer_layer wick_quantizer_layer_at(const wick_quantizer *q, int i) {
                                   .op = l->op->name,
                                   .kept = l->kept,
                                   .weights = wick_type_count(&l->type),
+                                  .bits = wick_quantizer_layer_bits(q, l),
+                                  .bytes = wick_quantizer_layer_bytes(q, l),
+                                  .cost = made ? l->cost : (double)NAN,
                                   .weight_sqnr = made ? l->sqnr : (double)NAN,
                                   .low = made && !weights_alone(q) ? (float)q->sites[l->site].low : NAN,
                                   .high = made && !weights_alone(q) ? (float)q->sites[l->site].high : NAN};

@@ -25,6 +25,11 @@ typedef struct layer {
     double *mean; /* of a convolution whose bias is corrected: sums over batches of the mean of each channel it took */
     int64_t channels; /* of these */
     double *gram;     /* of 4 bits: the sum of x x^T over what it took, [K, K]; NULL: not observed */
+    double *fisher;   /* sums of squared gradients over samples, as the weights lie; NULL: none was weighed */
+    double input_fisher; /* the same of what it takes, summed over all of that */
+    double cost;         /* of the loss, by both: what rounding its weights and what it takes adds; NaN: not known */
+    bool fixed;          /* kept by name */
+    int least_bits;      /* of its weights, that choosing may give */
     wick_tensor *q, *scale, *bias_q, *bias_scale; /* states of the quantizer's model; NULL: not made */
     wick_tensor *step;                            /* learned scales of its weights, likewise; NULL: none */
     wick_tensor *trained, *bias_trained;          /* states of the model that is trained, in f32; NULL: there is none */
@@ -76,6 +81,10 @@ struct wick_quantizer {
     wick_workspace *workspace;
     void **seen;
     int64_t observations;
+    wick_plan *weighing; /* gradients of one sample, with labels, or by the outputs alone */
+    wick_workspace *weigher;
+    bool by_labels;
+    int64_t weighed; /* samples */
     bool finished;
 };
 
@@ -119,10 +128,6 @@ typedef struct reading {
 bool wick_quantizer_is_move(const wick_node *node);
 /* Reads what fn records for inputs like in[]. Whatever it returns, r->s is to be freed. */
 wick_status wick_quantizer_read(wick_quantizer *q, reading *r, wick_context *ctx, wick_tensor *const *in);
-/* The name of the state that a value is, or is made of: one beside `near`, "conv1.bias" of "conv1.weight", or the
- * largest. NULL: none. */
-const char *wick_quantizer_state_name(const wick_quantizer *q, const wick_subject *s, const wick_value *v,
-                                      const char *near);
 
 /* ---- replay.c ---------------------------------------------------------------------------------------------------- */
 
@@ -142,7 +147,8 @@ typedef struct replay {
     wick_tensor **made;        /* by value: as its node gives it */
     wick_tensor **read;        /* by value: as others read it */
     wick_tensor **steps;       /* of LIVE, by site: its scale; NULL: it has none so far */
-    wick_tensor **weights;     /* of LIVE, by layer: as the product reads them */
+    wick_tensor **weights;     /* of LIVE and FLOATS, by layer: as the product reads them */
+    wick_tensor **taken;       /* of FLOATS, by layer: what it takes */
     const struct replay *live; /* of TRAINED */
 } replay;
 
@@ -175,6 +181,19 @@ wick_status wick_quantizer_state(wick_quantizer *q, const char *name, const char
  */
 wick_status wick_quantizer_make_weights(wick_quantizer *q, layer *l);
 wick_tensor *wick_quantizer_weights(const wick_quantizer *q, const layer *l);
+
+/* ---- sensitivity.c ----------------------------------------------------------------------------------------------- */
+
+/* What the rounding error of element `at` of the weights adds to their part of the cost. */
+static inline double weighed_error(const layer *l, size_t at, double error) {
+    return l->fisher ? l->fisher[at] * error * error : 0;
+}
+/* Makes l->cost of the sum of these, once scales are known. */
+/* Of its weights: 32 where it is kept. */
+int wick_quantizer_layer_bits(const wick_quantizer *q, const layer *l);
+/* Of its weights and bias with all of their scales, as they are held. */
+int64_t wick_quantizer_layer_bytes(const wick_quantizer *q, const layer *l);
+void wick_quantizer_note_cost(const wick_quantizer *q, layer *l, double weighed);
 
 /* ---- moves.c ----------------------------------------------------------------------------------------------------- */
 

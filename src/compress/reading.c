@@ -106,26 +106,3 @@ wick_status wick_quantizer_read(wick_quantizer *q, reading *r, wick_context *ctx
     WICK_TRY(wick_quantizer_find_groups(q, r));
     return choose(q, r);
 }
-
-const char *wick_quantizer_state_name(const wick_quantizer *q, const wick_subject *s, const wick_value *v,
-                                      const char *near) {
-    const char *name = NULL, *dot = near ? strrchr(near, '.') : NULL;
-    int64_t most = -1;
-    const wick_node *stack[64];
-    int n = 0;
-    stack[n++] = v->node;
-    /* parts that are shared are met as often as they are read: a name is not worth more than this */
-    for (int visits = 0; n && visits < 4096; visits++) {
-        const wick_node *node = stack[--n];
-        for (int k = 0; k < node->n_in && n < (int)WICK_COUNTOF(stack); k++) stack[n++] = node->in[k]->node;
-        if (node->op != &wick_op_data) continue;
-        const wick_value *leaf = s->leaf[node->slot[0]]->value;
-        for (int i = 0; i < wick_model_count(q->source); i++) {
-            const wick_named state = wick_model_at(q->source, i);
-            const bool beside = dot && strncmp(state.name, near, (size_t)(dot - near) + 1) == 0;
-            const int64_t count = beside ? INT64_MAX : wick_tensor_count(state.tensor);
-            if (state.tensor->value == leaf && count > most) most = count, name = state.name;
-        }
-    }
-    return name;
-}

@@ -21,7 +21,8 @@ wick_status wick_replay_new(replay *p, wick_quantizer *q, reading *r, purpose wh
     p->read = wick_arena_zalloc(&r->s.arena, n * sizeof(wick_tensor *));
     p->steps = wick_arena_zalloc(&r->s.arena, ((size_t)q->n_sites + 1) * sizeof(wick_tensor *));
     p->weights = wick_arena_zalloc(&r->s.arena, ((size_t)q->n_layers + 1) * sizeof(wick_tensor *));
-    return p->needed && p->made && p->read && p->steps && p->weights ? WICK_OK : out_of_memory(q->ctx);
+    p->taken = wick_arena_zalloc(&r->s.arena, ((size_t)q->n_layers + 1) * sizeof(wick_tensor *));
+    return p->needed && p->made && p->read && p->steps && p->weights && p->taken ? WICK_OK : out_of_memory(q->ctx);
 }
 
 /* A copy of a state, for the model that is trained. */
@@ -142,6 +143,8 @@ static wick_status run_node(const replay *p, const wick_node *node) {
     }
     for (int k = 0; k < node->n_in; k++) in[k] = p->read[node->in[k]->id];
     WICK_TRY(wick_quantizer_scale_operands(p, node, in));
+    const int of = p->r->layer[node->position];
+    if (p->purpose == FLOATS && of >= 0) p->taken[of] = in[0], p->weights[of] = in[1];
     if (is_changed_layer(p, node)) {
         const layer *l = &p->q->layers[p->r->layer[node->position]];
         wick_here(node->site);

@@ -133,3 +133,26 @@ void wick_subject_again(const wick_subject *s, const wick_node *node, wick_tenso
         wick_record_n(s->ctx, node->op, node->n_in, in, node->attr, node->attr_size, node->n_out, out);
     }
 }
+
+const char *wick_subject_state_name(const wick_subject *s, const wick_model *model, const wick_value *v,
+                                    const char *near) {
+    const char *name = NULL, *dot = near ? strrchr(near, '.') : NULL;
+    int64_t most = -1;
+    const wick_node *stack[64];
+    int n = 0;
+    stack[n++] = v->node;
+    /* parts that are shared are met as often as they are read: a name is not worth more than this */
+    for (int visits = 0; n && visits < 4096; visits++) {
+        const wick_node *node = stack[--n];
+        for (int k = 0; k < node->n_in && n < (int)WICK_COUNTOF(stack); k++) stack[n++] = node->in[k]->node;
+        if (node->op != &wick_op_data) continue;
+        const wick_value *leaf = s->leaf[node->slot[0]]->value;
+        for (int i = 0; i < wick_model_count(model); i++) {
+            const wick_named state = wick_model_at(model, i);
+            const bool beside = dot && strncmp(state.name, near, (size_t)(dot - near) + 1) == 0;
+            const int64_t count = beside ? INT64_MAX : wick_tensor_count(state.tensor);
+            if (state.tensor->value == leaf && count > most) most = count, name = state.name;
+        }
+    }
+    return name;
+}

@@ -4,6 +4,7 @@
 #define WICK_COMPRESS_SUBJECT_H
 
 #include "graph/graph.h"
+#include "wick/nn.h"
 
 typedef struct wick_subject {
     wick_context *ctx;
@@ -23,4 +24,8 @@ void wick_subject_free(wick_subject *s);
 
 /* The node again, on these inputs. */
 void wick_subject_again(const wick_subject *s, const wick_node *node, wick_tensor *const *in, wick_tensor **out);
+/* The name of the model's state that a value is, or is made of: one beside `near`, "conv1.bias" of "conv1.weight", or
+ * the largest. NULL: none. */
+const char *wick_subject_state_name(const wick_subject *s, const wick_model *model, const wick_value *v,
+                                    const char *near);
 #endif

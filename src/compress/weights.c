@@ -80,11 +80,12 @@ wick_status wick_quantizer_make_weights(wick_quantizer *q, layer *l) {
                                       native ? l->type.dims : pair, data, &l->q);
     if (status == WICK_OK) status = wick_quantizer_state(q, l->name, "_scale", WICK_F32, 1, &r.n, scale, &l->scale);
     if (status == WICK_OK) status = wick_data(wick_quantizer_weights(q, l), &data);
-    double signal = 0, noise = 0;
+    double signal = 0, noise = 0, weighed = 0;
     for (int64_t i = 0; i < wick_type_count(&l->type) && status == WICK_OK; i++) {
         const double value = (double)l->weights[i], error = value - (double)((const float *)data)[i];
-        signal += value * value, noise += error * error;
+        signal += value * value, noise += error * error, weighed += weighed_error(l, (size_t)i, error);
     }
+    wick_quantizer_note_cost(q, l, weighed);
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
     wick_release(&ctx->alloc, w, size);
     return status;

@@ -90,6 +90,9 @@ wick_tensor *wick_layer_seen(wick_model *model, const char *name, wick_tensor *y
     model->watch(model->watch_user, full, y);
     return y;
 }
+wick_tensor *wick_model_tell(wick_model *model, const char *name, wick_tensor *y) {
+    return model && name ? wick_layer_seen(model, name, y) : y;
+}
 void wick_model_set_init(wick_model *model, wick_init_rule rule) { model->rule = rule; }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

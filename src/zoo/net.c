@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "zoo/zoo.h"
+#include "wick/compare.h"
 #include "wick/image.h"
 #include "wick/index.h"
 #include "wick/pointwise.h"
@@ -178,7 +179,7 @@ static wick_tensor *pushed(builder *b, const char *name, wick_tensor *x,
     wick_tensor *y = inside(b, l, x);
     b->depth--;
     wick_model_pop(b->model);
-    return y;
+    return wick_model_tell(b->model, name, y);
 }
 
 /* He et al. 2016: y + x; where the shapes differ x goes through a 1x1 convolution of the stride that makes them agree.
@@ -273,7 +274,8 @@ static wick_tensor *build_invres(builder *b, const layer *l, const char *name, w
 /* ---- skip connections -------------------------------------------------------------------------------------------- */
 
 static wick_tensor *build_save(builder *b, const layer *l, const char *name, wick_tensor *x) {
-    return (void)name, b->saved[l->place] = x;
+    (void)name;
+    return b->saved[l->place] = wick_model_tell(b->model, b->names[l->place - 1], x);
 }
 /* What was saved there and x agree in all dims but, where `apart` is 1, that one; NULL: they do, else why not. */
 static wick_tensor *check_saved(const builder *b, const layer *l, const wick_tensor *x, int apart) {

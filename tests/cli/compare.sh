@@ -95,4 +95,31 @@ test_curves_of_runs() {
     mkdir -p empty && expect 3 "$wick" compare c1 empty --html page.html && has err "empty/log.jsonl is not there"
     expect 1 "$wick" compare c1 c1 --html nowhere/page.html
 }
+# A classifier and what was made of it: accuracy on the test set, bytes, time, and the error of each layer.
+test_models_before_and_after() {
+    make_data pictures 600 200 12
+    expect 0 "$wick" train --data pictures --net "conv 8 3 pad 1, bn, relu, maxpool 2, flatten, linear classes" --batch 50 --epochs 3 --quiet --out whole
+    expect 0 "$wick" quantize whole -o whole8.onnx --quiet
+    expect 0 "$wick" compare whole whole8.onnx --json && valid_json out && has out '"judged": 200' || return
+    bytes=$(json out file_bytes_b) a=$(json out accuracy_a) b=$(json out accuracy_b)
+    [ "$bytes" = "$(wc -c <whole8.onnx | tr -d ' ')" ] || fail "$bytes bytes"
+    # as eval finds them, one by one
+    expect 0 "$wick" eval whole --json && one=$(json out accuracy)
+    expect 0 "$wick" eval whole8.onnx --data pictures --split test --json && two=$(json out accuracy)
+    awk "BEGIN { exit !($a == $one && $b == $two) }" || fail "$a and $b, of eval $one and $two"
+    expect 0 "$wick" compare whole whole8.onnx --html both.html && has out "conv1.weight" && has out "times as fast" && has both.html "<code>conv1.weight</code>" && has both.html "points lost"
+    awk '/conv1.weight|fc1.weight/ { if ($3 < 20 || $3 > 90) bad = 1; n++ } END { exit bad || n != 2 }' out || fail "$(cat out)"
+    # an ONNX file of the same network has no errors to speak of
+    expect 0 "$wick" convert whole whole.onnx --quiet
+    expect 0 "$wick" compare whole.onnx whole8.onnx --data pictures --json && has out '"sqnr_db"'
+    expect 0 "$wick" compare whole whole.onnx --json && has out '"lost": 0'
+    expect 0 "$wick" prune whole -o thin.onnx --ratio 0.5 --multiple 1 --quiet
+    expect 0 "$wick" compare whole thin.onnx && has out "other extents"
+    expect 2 "$wick" compare whole whole8.onnx --rtol 0.1 && has err "--rtol is for files of tensors"
+    expect 2 "$wick" compare whole/best.safetensors whole/best.safetensors --data pictures && has err "--data is for models"
+    printf 'x,y,z\n' >rows.csv
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do echo "$i.5,$((i * 7 % 5)).25,$((3 * i)).125" >>rows.csv; done
+    expect 0 "$wick" train --data rows.csv --task regress --target z --epochs 1 --quiet --out rows && expect 0 "$wick" convert rows rows.onnx --quiet
+    expect 2 "$wick" compare rows rows.onnx && has err "are classifiers"
+}
 test_main

@@ -69,6 +69,11 @@ test_bound() {
         has err "loses more than --max-drop 0 allows"
     [ -s bad.onnx ] || fail "bad.onnx is not there"
     expect 0 "$wick" prune run -o good.onnx --ratio 0.9 --multiple 1 --max-drop 100 --quiet
+    # the same as a share of the accuracy
+    expect 6 "$wick" prune run -o bad.onnx --ratio 0.9 --multiple 1 --keep-score 1 && has err "100 % of the accuracy: at most 0 points may be lost" && has err "--keep-score 1 allows to lose no more than 0 points"
+    expect 0 "$wick" prune run -o good.onnx --ratio 0.9 --multiple 1 --keep-score 0.01 --json && has out '"within": true'
+    expect 2 "$wick" prune run -o b.onnx --ratio 0.5 --keep-score 0.9 --max-drop 1 && has err "both say how much may be lost"
+    expect 2 "$wick" prune run -o b.onnx --ratio 0.5 --keep-score 1.5 && has err "--keep-score"
 }
 test_bad_input() {
     make_run run "$conv" || return

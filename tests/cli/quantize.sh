@@ -148,7 +148,38 @@ test_the_bound_of_the_drop() {
     valid_json out
     if [ "$code" = 6 ]; then has out '"within": false' && has err "loses more than --max-drop 0 allows"; else has out '"within": true'; fi
     [ -s bound.onnx ] || fail "bound.onnx is not there"
-    expect 0 "$wick" quantize coarse -o bound.onnx --max-drop 100 --json && has out '"within": true' && lacks out logits_rms
+    expect 0 "$wick" quantize coarse -o bound.onnx --max-drop 100 --json && has out '"within": true' && lacks out logits_rms && lacks out expected_loss
+    expect 0 "$wick" quantize coarse -o bound.onnx --keep-score 0.05 --json && has out '"within": true' && has err "5 % of the accuracy"
+    expect 2 "$wick" quantize coarse -o bound.onnx --keep-score 0.9 --max-drop 1 && has err "both say"
+}
+# Which layers have how many bits, by what rounding adds to the loss.
+test_layers_under_a_budget() {
+    make_run run "$conv" || return
+    expect 0 "$wick" quantize run -o few.onnx --weight-bits 2 --wide-layers none --json && small=$(json out file_bytes)
+    expect 0 "$wick" quantize run -o wide.onnx --json && large=$(json out file_bytes)
+    local most=$(awk "BEGIN { print ($small + 0.4 * ($large - $small)) / 1e3 }")
+    expect 0 "$wick" quantize run -o mixed.onnx --weight-bits 2 --max-kb "$most" --json && valid_json out && has err "gradients of 512 samples"
+    awk "BEGIN { b = $(json out file_bytes); exit !(b <= 1e3 * $most && b > $small) }" || fail "$(json out file_bytes) bytes, of $most KB"
+    grep -q '"bits": 2' out && grep -q '"bits": 8' out && grep -q '"expected_loss": [0-9]' out || fail "$(cat out)"
+    expect 0 "$wick" quantize run -o again.onnx --weight-bits 2 --max-kb "$most" --threads 1 --quiet && cmp mixed.onnx again.onnx || fail "the number of threads counts"
+    expect 6 "$wick" quantize run -o tiny.onnx --weight-bits 2 --max-kb 0.1 && has err "nothing is as small" && [ "$(wc -c <tiny.onnx)" -le "$small" ] || fail "not the smallest"
+    # of a bound: by either way, where it isn't held at once
+    make_run coarse "conv 2 3, relu, flatten, linear classes" || return
+    for way in loss outputs; do
+        local code=0
+        "$wick" quantize coarse -o bound.onnx --weight-bits 2 --wide-layers none --max-drop 0 --sensitivity $way --json >out 2>err || code=$?
+        [ "$code" = 0 ] || [ "$code" = 6 ] || fail "exit code $code"
+        if has err "$([ $way = loss ] && echo "adds to the loss" || echo "which layers it comes from")"; then grep -q '"bits": \(8\|32\)' out || fail "$way: $(cat out)"; fi
+    done
+    # an ONNX file, and a task whose results are numbers
+    expect 0 "$wick" convert run net.onnx --quiet
+    expect 0 "$wick" quantize net.onnx --data data -o onnx.onnx --weight-bits 2 --max-kb "$most" --quiet && has out "    loss"
+    expect 2 "$wick" quantize run -o b.onnx --sensitivity loss && has err "--sensitivity is for --max-drop"
+    expect 2 "$wick" quantize run -o b.onnx --max-kb 9 --sensitivity outputs && has err "not for --max-kb"
+    expect 2 "$wick" quantize run -o b.onnx --max-kb -1 && has err "--max-kb"
+    # a network of the first and the last layer alone
+    make_run short "flatten, linear 16, relu, linear classes" && expect 2 "$wick" quantize short -o b.onnx --weight-bits 4 && has err "there is no other: --wide-layers none"
+    expect 0 "$wick" quantize short -o b.onnx --weight-bits 4 --wide-layers none --quiet && has out "in w4"
 }
 test_bad_input() {
     make_run run "$conv" || return

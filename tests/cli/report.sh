@@ -250,4 +250,14 @@ test_page_that_can_not_be_written() {
     expect 1 "$wick" report run --out nowhere/page.html && has err nowhere/page.html
     expect 1 "$wick" report run --out run --json && valid_json out
 }
+# What --quantize made of the run stands beside it.
+test_a_run_with_integers() {
+    make_data pictures 600 200 12
+    expect 0 "$wick" train --data pictures --net "conv 8 3 pad 1, bn, relu, maxpool 2, flatten, linear classes" --batch 50 --epochs 2 --quantize int8 --quiet --out whole
+    expect 0 "$wick" report whole -o whole.html --quiet && has whole.html "Before and after" && has whole.html "whole/int8.onnx" && has whole.html "<td><code>conv1.weight</code></td><td>conv</td>" || return
+    rm whole/int8.onnx
+    expect 0 "$wick" report whole -o plain.html --quiet && lacks plain.html "Before and after"
+    echo no >whole/int4.onnx
+    expect 3 "$wick" report whole -o broken.html && has err int4.onnx && [ ! -e broken.html ] || fail "a broken file goes unseen"
+}
 test_main

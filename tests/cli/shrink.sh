@@ -31,6 +31,9 @@ for a in tried:
     assert a["front"] != beaten, a
 END
     brief || expect 0 "$wick" shrink run -o table.onnx --max-drop 30 --epochs 0 --quiet && has out "front" && has out "written" && has out "90 % zeros"
+    # without convolutions Tucker-2 is low rank, which is tried once
+    [ -d mlp ] || expect 0 "$wick" train --data data --net "flatten, linear 64, relu, linear classes" --batch 50 --epochs 2 --quiet --out mlp
+    expect 0 "$wick" shrink mlp -o mlp.onnx --max-drop 90 --epochs 0 --json && has out "it is what low rank makes" && [ "$(grep -o '"network": "Tucker-2' out | wc -l)" = 1 ] || fail "Tucker-2: $(cat out)"
 }
 test_what_cannot_be_met() {
     make_run || return
@@ -50,15 +53,16 @@ test_the_mobile_preset() {
     brief && { echo "  skipped: what it is made of was run"; return 0; }
     make_run || return
     expect 0 "$wick" shrink run -o mobile.onnx --preset mobile --epochs 0 --json && has err "95 % of the accuracy" && has out '"within": true'
+    expect 0 "$wick" shrink run -o mobile.onnx --preset mobile --keep-score 0.5 --epochs 0 --quiet
     expect 6 "$wick" shrink run -o mobile.onnx --preset mobile --max-ram 1 --epochs 0 --json && has out '"within": false'
 }
 # Bytes and memory are those of wick compile; instructions are counted where the tools are.
 test_a_microcontroller() {
     make_run || return
-    expect 2 "$wick" shrink run -o m4.onnx --max-kb 60 --mhz 100 && has err "is for --target cortex-m4"
+    expect 2 "$wick" shrink run -o m4.onnx --max-kb 60 --mhz 100 && has err "is for --target cortex-m4 and aarch64"
     mkdir -p own
     TMPDIR=$PWD/own expect 0 "$wick" shrink run -o m4.onnx --target cortex-m4 --max-kb 60 --max-drop 40 --epochs 0 --mhz 50 --json && has out '"target": "cortex-m4"' || return
-    [ -z "$(ls own)" ] || fail "the C stays: $(ls own)"
+    ls own | grep wick-target && fail "the C stays"
     command -v python3 >/dev/null || return 0
     bytes=$(written file_bytes) ram=$(written arena_bytes) count=$(written instructions) seconds=$(written seconds)
     expect 0 "$wick" compile m4.onnx -o m4 --name net --isa cortex-m --json
@@ -67,5 +71,22 @@ test_a_microcontroller() {
     [ -z "$code" ] || [ "$bytes" -ge $((constants + code)) ] || fail "$bytes bytes are said of $constants and $code"
     [ "$bytes" -le 60000 ] || fail "$bytes bytes"
     awk "BEGIN { exit !($count == 0 || $count / 50e6 / $seconds > 0.999 && $count / 50e6 / $seconds < 1.001) }" || fail "$count instructions take $seconds s"
+}
+test_an_aarch64() {
+    make_run || return
+    mkdir -p own64
+    TMPDIR=$PWD/own64 expect 0 "$wick" shrink run -o a64.onnx --target aarch64 --max-kb 100 --max-drop 40 --epochs 0 --mhz 500 --json && has out '"target": "aarch64"' && has out '"time_measured": false' || return
+    ls own64 | grep wick-target && fail "the C stays"
+    command -v python3 >/dev/null || return 0
+    bytes=$(written file_bytes) ram=$(written arena_bytes) count=$(written instructions) seconds=$(written seconds)
+    expect 0 "$wick" compile a64.onnx -o a64 --name net --isa plain --json
+    [ "$ram" = "$(json out arena_bytes)" ] || fail "$ram bytes of RAM are said of $(json out arena_bytes)"
+    if command -v aarch64-linux-gnu-gcc >/dev/null && command -v aarch64-linux-gnu-size >/dev/null; then
+        aarch64-linux-gnu-gcc -O3 -std=c11 -c a64/net.c -o a64.o && own=$(aarch64-linux-gnu-size a64.o | awk 'NR == 2 { print $1 + $2 }')
+        [ "$bytes" = "$own" ] || fail "$bytes bytes are said of $own"
+        command -v qemu-aarch64 >/dev/null && [ "$count" = 0 ] && fail "nothing was counted"
+    fi
+    awk "BEGIN { exit !($count == 0 || $count / 500e6 / $seconds > 0.999 && $count / 500e6 / $seconds < 1.001) }" || fail "$count instructions take $seconds s"
+    TMPDIR=$PWD/own64 expect 0 "$wick" shrink run -o a64.onnx --target aarch64 --max-drop 40 --epochs 0 --quiet && has out "time: not measured: instructions of one run, 1000 million a second"
 }
 test_main
