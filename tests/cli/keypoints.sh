@@ -101,6 +101,24 @@ for k, v in w.items():
     want = (v - 0.1 * v.grad).detach(); assert (got[k] - want).abs().max() < 5e-5, (k, (got[k] - want).abs().max())
 P
 }
+# flip=1 mirrors every picture: what is learned is what pictures that were mirrored before, with exchanged columns, teach.
+test_mirrors_and_pairs() {
+    mkdir -p pair/train mirror/train && awk 'BEGIN { srand(4); for (m = 0; m < 2; m++) print "image,left_hand_x,left_hand_y,right_hand_x,right_hand_y,head_x,head_y" >((m ? "mirror" : "pair") "/train.csv")
+        for (i = 0; i < 24; i++) { ax = 2 + int(rand() * 8); bx = 18 + int(rand() * 8); y = 4 + int(rand() * 20); z = 4 + int(rand() * 20); for (k = 0; k < 1024; k++) noise[k] = int(40 * rand())
+            for (m = 0; m < 2; m++) { n = (m ? "mirror" : "pair"); f = n "/train/" i ".pgm"; print "P2 32 32 255" >f
+                for (r = 0; r < 32; r++) for (c = 0; c < 32; c++) { x = m ? 31 - c : c; v = 100; if (x >= ax && x < ax + 4 && r >= y && r < y + 4) v = 200; if (x >= bx && x < bx + 4 && r >= z && r < z + 4) v = 10; print v + noise[32 * r + x] >f }
+                close(f); a = ax + 2; b = bx + 2; h = (a + b) / 2; if (m) print "train/" i ".pgm," 32 - b "," z + 2 "," 32 - a "," y + 2 "," 32 - h ",16" >(n "/train.csv"); else print "train/" i ".pgm," a "," y + 2 "," b "," z + 2 "," h ",16" >(n "/train.csv") } } }'
+    with() { expect 0 "$wick" train --net "$net" --epochs 2 --batch 8 --validation 0 --threads 1 --quiet "$@"; }
+    with --data mirror --transform normalise --out before
+    with --data pair --transform "flip=1, normalise" --out by_names && same_tensors before/last.safetensors by_names/last.safetensors
+    with --data pair --transform "flip=1, normalise" --pairs left_hand:right_hand --out by_hand && same_tensors before/last.safetensors by_hand/last.safetensors
+    with --data pair --transform "flip=1, vflip=1, normalise" --out turned && with --data pair --transform "flip=1, vflip=1, normalise" --pairs none --out turned_none && same_tensors turned/last.safetensors turned_none/last.safetensors # turned, not mirrored
+    with --data pair --transform "flip=1, normalise" --pairs none --out none && ! cmp -s before/last.safetensors none/last.safetensors || fail "--pairs none exchanges points"
+    expect 0 "$wick" train --data pair --net "$net" --transform "flip, normalise" --dry-run && has err "1 pair of points changes places, by their names: left_hand and right_hand"
+    refused() { expect 2 "$wick" train --data "$1" --net "$net" --transform "$2" --pairs "$3" --out no && has err "$4"; }
+    refused pair "flip, normalise" left_hand:tail 'there is no point "tail"' && refused pair "flip, normalise" left_hand 'is no pair' && refused pair "flip, normalise" head:head "point head is there twice" && refused pair normalise left_hand:right_hand "with flip or vflip" && refused pair "flip, normalise" left_hand:right_hand,right_hand:head "point right_hand is there twice"
+    sed 's/right_hand/rite_hand/g' pair/train.csv >pair/odd.csv && expect 2 "$wick" train --data pair/odd.csv --net "$net" --transform "flip, normalise" --out no && has err "there is no point right_hand beside left_hand" && rm pair/odd.csv
+}
 test_resuming_to_the_bit() {
     for out in one two; do [ $out = one ] && epochs=4 || epochs=2; expect 0 "$wick" train --data set --net "$net" --transform "affine=8:0.06:0.9:1.1, normalise" --epochs $epochs --schedule constant --warmup 0 --batch 16 --threads 1 --out $out --quiet; done
     expect 0 "$wick" train --resume two --epochs 4 --threads 2 --quiet && same_tensors one/last.safetensors two/last.safetensors
@@ -133,7 +151,7 @@ test_tables_of_points() {
     line '3s/.*/train\/none.pgm,1,2,3,4,1,5,6,7/' 3 "the picture is not there" && line '3s/.*/..\/p.pgm,1,2,3,4,1,5,6,7/' 3 "no file below" && line '4s/.*/train\/p101.pgm,1,x,3,4,1,5,6,7/' 4 'column nose is no number: "x"' && line '4s/.*/train\/p101.pgm,nan,2,3,4,1,5,6,7/' 4 "is no number" && line '4s/.*/train\/p101.pgm,1,,3,4,1,5,6,7/' 4 "of point nose one of two numbers is missing"
     line '5s/$/,3/' 5 "has 10 cells, and the header 9" && line '5s/^/"/' 5 "a quote is not closed" && line '1s/.*/image,a,b,c,d,e,f,g,h/' 1 "no header of points" && line '1s/.*/image,nose_x,nose_y,xnose,ynose,e,f,g,h/' 1 'two points are called "nose"'
     cp set/train.csv bad/train.csv && sed -i '4s/.*/train\/p101.pgm,40,2,3,4,1,5,6,7/' bad/train.csv && expect 0 "$wick" train --data bad --net "$net" --epochs 1 --out edge --force && has err "1 of the points lie outside of their pictures"
-    expect 2 "$wick" train --data set --transform "flip, normalise" --net "$net" --out no && has err "in a mirror left points are right ones" && expect 2 "$wick" train --data set --augment flip --net "$net" --out no && has err "not their points" && expect 2 "$wick" train --data set --task keypoints --target "nose*" --out no && has err "--target is for numbers" && expect 2 "$wick" train --data set --net "flatten, linear classes" --out no && has err "a heatmap for each of the 3 points"
+    expect 2 "$wick" train --data set --transform "flip, normalise" --net "$net" --out no && has err "in a mirror left points are right ones, and their names do not say which; --pairs nose:tail" && expect 2 "$wick" train --data set --augment flip --net "$net" --out no && has err "not their points" && expect 2 "$wick" train --data set --task keypoints --target "nose*" --out no && has err "--target is for numbers" && expect 2 "$wick" train --data set --net "flatten, linear classes" --out no && has err "a heatmap for each of the 3 points"
     [ -d run ] || return 0
     sed '1s/tail/ear/g' set/test.csv >set/other.csv && expect 3 "$wick" eval run --data set/other.csv && has err "are not those that the model knows" && rm set/other.csv
 }
