@@ -169,6 +169,7 @@ char *source_text_words(const char *coding, const float *tokens);
  * read. */
 char **source_texts(wick_context *ctx, const char *path, const char *coding, char separator, int64_t *n);
 /* Whether it is the name of a file that is read as a table or as tensors. */
+bool source_is_relation(const char *path); /* .arff or .ts: tables that say their own types */
 bool source_is_file(const char *data);
 /* Whether it is a file of tensors with a training and a test set in it, as x_train and x_test. */
 bool source_is_divided(wick_context *ctx, const char *path);

@@ -1,5 +1,5 @@
-/* Texts that are of none of the classes, which prepare puts aside: how well the probability of the likeliest class tells
- * them from the test's (Hendrycks and Gimpel 2017, arXiv 1610.02136). */
+/* Texts that are of none of the classes, which prepare puts aside: how well the probability of the likeliest class
+ * tells them from the test's (Hendrycks and Gimpel 2017, arXiv 1610.02136). */
 #include "zoo.h"
 
 #include "../paths.h"

@@ -29,8 +29,9 @@ static wick_status read_names(coco *c, json_in *j, const char *begin, bool first
     for (json_enter(j, '['); json_item(j); ++*points) {
         if (!json_string(j, name, sizeof name)) break;
         if (*points == POINT_MOST || strlen(name) >= POINT_NAME || !*name || strpbrk(name, "\t\n"))
-            return coco_fail(&c->text, begin, "a category's \"keypoints\" are too many, or one has no name, a tab in it "
-                                              "or 48 bytes or more");
+            return coco_fail(&c->text, begin,
+                             "a category's \"keypoints\" are too many, or one has no name, a tab in it "
+                             "or 48 bytes or more");
         if (!first) {
             if (*points < c->t->points && strcmp(c->t->names[*points], name) == 0) continue;
             return coco_fail(&c->text, begin, "two categories have other \"keypoints\": one kind of things is learned");
@@ -164,9 +165,7 @@ static wick_status walk(coco *c, double *points) {
             continue;
         }
         for (json_enter(&j, '['); status == WICK_OK && json_item(&j);)
-            status = images       ? read_image(c, &j)
-                     : categories ? read_category(c, &j)
-                                  : read_annotation(c, &j, points);
+            status = images ? read_image(c, &j) : categories ? read_category(c, &j) : read_annotation(c, &j, points);
     }
     if (status != WICK_OK) return status;
     if (j.bad) return coco_fail(&c->text, j.at, "is no JSON here, or not of COCO's shape");
@@ -181,9 +180,9 @@ static wick_status read_all(coco *c) {
     if (status == WICK_OK) status = coco_ids_sort(&c->text, &c->categories, "categories");
     if (status == WICK_OK) status = coco_ids_sort(&c->text, &c->images, "images");
     if (status == WICK_OK && t->points < 2)
-        status = wick_context_fail(c->text.ctx, WICK_ERR_FORMAT,
-                                   "%s: has no category with \"keypoints\", the names of two points or more",
-                                   c->text.path);
+        status =
+            wick_context_fail(c->text.ctx, WICK_ERR_FORMAT,
+                              "%s: has no category with \"keypoints\", the names of two points or more", c->text.path);
     double *points = status == WICK_OK ? malloc((size_t)(3 * t->points) * sizeof *points) : NULL;
     if (status == WICK_OK && !points) status = box_out_of_memory(c->text.ctx, c->text.path);
     if (status == WICK_OK) status = walk(c, points);
