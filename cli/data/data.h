@@ -44,7 +44,4 @@ bool data_progress(data_job *d, const char *doing, int64_t done, int64_t of);
 void data_progress_end(data_job *d);
 int data_failed(data_job *d, wick_status status, int blame);
 
-/* Draws a recording: its samples over time, and its spectrogram in dB below the loudest. */
-wick_status draw_audio(FILE *out, wick_context *ctx, const wick_audio *audio, const char *title);
-
 #endif

@@ -175,6 +175,7 @@ static int write_page(report *r, FILE *out) {
     report_curves(out, r);
     const bool classes = r->c.task->kind == TASK_CLASSIFY;
     bool ok = classes ? report_mistakes(out, r) && report_ranking(out, r) : report_task(out, r);
+    ok = ok && report_sounds(out, r);
     report_layers(out, r);
     ok = ok && report_filters(out, r);
     if (ok && r->has_trainer) ok = time_steps(r);

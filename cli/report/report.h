@@ -47,6 +47,7 @@ bool report_is_text(const report *r); /* the network has no name, only layers */
 void report_curves(FILE *out, const report *r);
 bool report_mistakes(FILE *out, const report *r); /* false: out of memory */
 bool report_ranking(FILE *out, const report *r);  /* the same */
+bool report_sounds(FILE *out, const report *r);   /* the same; nothing where samples are no recordings */
 bool report_task(FILE *out, const report *r); /* the same of other tasks than classes */
 bool report_filters(FILE *out, const report *r);
 void report_layers(FILE *out, const report *r);
