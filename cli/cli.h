@@ -117,7 +117,7 @@ typedef struct cli_options {
     const char *keep, *anomalies; /* of quantize, prune; the second of shrink too */
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
-    const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config; /* of train */
+    const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config, *pairs; /* of train */
     bool dry_run, dashboard;
     double noise;
     int64_t window, horizon;

@@ -47,7 +47,4 @@ void data_progress_end(data_job *d);
 void data_json_ok(const data_job *d, json *j, int64_t broken, int64_t count);
 int data_failed(data_job *d, wick_status status, int blame);
 
-/* Draws a recording: its samples over time, and its spectrogram in dB below the loudest. */
-wick_status draw_audio(FILE *out, wick_context *ctx, const wick_audio *audio, const char *title);
-
 #endif

@@ -1,6 +1,7 @@
 /* wick data head: the first of a set: pictures drawn in the terminal, recordings as their loudness over time, arrays as
  * their first numbers. */
 #include "data.h"
+#include "../report/sound.h"
 #include "../term/picture.h"
 #include "../term/log.h"
 
@@ -117,7 +118,7 @@ static wick_status show_recording(head *h, const wick_file *file) {
         char *text = NULL;
         size_t size = 0;
         FILE *out = open_memstream(&text, &size);
-        status = out ? draw_audio(out, ctx, audio, file->name) : WICK_OK;
+        status = out ? sound_draw(out, ctx, wick_audio_samples(audio, 0), length, rate, file->name, true) : WICK_OK;
         const bool whole = out && !ferror(out), drawn = out && fclose(out) == 0 && whole;
         if (status == WICK_OK && !drawn)
             h->code = log_fail(CLI_FAILED, "out of memory");

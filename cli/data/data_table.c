@@ -20,7 +20,8 @@ char *data_find_table(const char *path, const char *split) {
 }
 static bool is_csv(const char *path) {
     const size_t n = strlen(path);
-    return n > 4 && (strcasecmp(path + n - 4, ".csv") == 0 || strcasecmp(path + n - 4, ".tsv") == 0);
+    return (n > 4 && (strcasecmp(path + n - 4, ".csv") == 0 || strcasecmp(path + n - 4, ".tsv") == 0)) ||
+           source_is_relation(path);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */

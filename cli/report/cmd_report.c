@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 enum { WARM_STEPS = 2, FEWEST_STEPS = 3, MOST_SECONDS = 5 /* ten steps of half a second */ };
+enum { MOST_SCORES = 1 << 25 /* probabilities that are kept */ };
 
 static int out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 
@@ -89,6 +90,8 @@ static void note(const evaluator *e, int64_t first, int64_t n, void *user) {
         for (int64_t k = 0; k < classes; k++) sum += exp((double)logits[k] - largest);
         r->predicted[first + i] = e->predicted[i];
         r->probability[first + i] = (float)(1 / sum);
+        for (int64_t k = 0; r->scores && k < classes; k++)
+            r->scores[(first + i) * classes + k] = (float)(exp((double)logits[k] - largest) / sum);
     }
 }
 
@@ -101,7 +104,9 @@ static int evaluate(report *r) {
     }
     r->predicted = step_buffer(count, sizeof *r->predicted);
     r->probability = step_buffer(count, sizeof *r->probability);
-    if (!r->predicted || !r->probability) return out_of_memory();
+    const bool keeps = r->c.classes > 1 && r->c.classes <= MOST_SCORES / count;
+    if (keeps) r->scores = step_buffer(count * r->c.classes, sizeof *r->scores);
+    if (!r->predicted || !r->probability || (keeps && !r->scores)) return out_of_memory();
     if (code == CLI_OK) code = evaluator_new(&r->e, &r->c, r->measured);
     r->e.look = note;
     r->e.user = r;
@@ -182,7 +187,9 @@ static int write_page(report *r, FILE *out) {
     html_begin(out, title);
     report_head(out, r);
     report_curves(out, r);
-    bool ok = r->c.task->kind == TASK_CLASSIFY ? report_mistakes(out, r) : report_task(out, r);
+    const bool classes = r->c.task->kind == TASK_CLASSIFY;
+    bool ok = classes ? report_mistakes(out, r) && report_ranking(out, r) : report_task(out, r);
+    ok = ok && report_sounds(out, r);
     const int compared = ok ? draw_compressed(out, r) : CLI_OK;
     if (compared != CLI_OK) return compared;
     report_layers(out, r);
@@ -261,6 +268,7 @@ int cmd_report(cli_options *o) {
     free(r.log_path);
     free(r.predicted);
     free(r.probability);
+    free(r.scores);
     free(r.kernel_ns);
     wick_summary_free(&r.layers);
     runlog_free(&r.log);

@@ -23,6 +23,7 @@ typedef struct report {
     wick_summary *layers; /* of one image, forward, as wick info shows them */
     int64_t *predicted; /* of each image of `measured` */
     float *probability; /* of that */
+    float *scores;      /* [images, classes], probabilities; NULL: there are too many */
     cli_options kept;   /* what the run was given; without them, has_options is false */
     bool has_options;
     param_groups groups; /* that optim points to */
@@ -45,6 +46,8 @@ void report_head(FILE *out, const report *r);
 bool report_is_text(const report *r); /* the network has no name, only layers */
 void report_curves(FILE *out, const report *r);
 bool report_mistakes(FILE *out, const report *r); /* false: out of memory */
+bool report_ranking(FILE *out, const report *r);  /* the same */
+bool report_sounds(FILE *out, const report *r);   /* the same; nothing where samples are no recordings */
 bool report_task(FILE *out, const report *r); /* the same of other tasks than classes */
 bool report_filters(FILE *out, const report *r);
 void report_layers(FILE *out, const report *r);

@@ -526,6 +526,7 @@ int cmd_train(cli_options *o) {
     trainer_free(&t.t);
     teachers_free(&t.teachers);
     wick_transform_free(&t.transform);
+    free(t.pairs.at);
     run_close(&t.r);
     classifier_free(&t.c);
     wick_dataset_free(&t.test);

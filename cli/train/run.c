@@ -177,7 +177,7 @@ static bool is_later(const char *name) {
         "separator", "decimal", "no-header", "skip", "layout", "image-size", "as-stored", "task", "target",
         "validation", "no-standardise", "loss", "noise", "class-weights", "window", "horizon", "text", "tokens",
         "inputs", "vocabulary", "length", "leaves", "letterbox", "heads", "embedding", "margin", "mode", "wire",
-        "shard-optimizer", "quantize", "quantize-epochs", "hint", "hint-kind", "hint-weight"};
+        "shard-optimizer", "quantize", "quantize-epochs", "hint", "hint-kind", "hint-weight", "pairs"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;

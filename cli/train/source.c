@@ -282,8 +282,27 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* The one file NAME_TRAIN.ts or .arff of a folder, as archives of series have them, malloc'ed; NULL: none, or several. */
+static char *find_relation(const char *data, const char *split) {
+    char ending[64], *found = NULL;
+    DIR *dir = opendir(data);
+    bool several = false;
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+        for (int k = 0; k < 2; k++) {
+            snprintf(ending, sizeof ending, "_%s%s", split, k ? ".arff" : ".ts");
+            if (!source_ends(e->d_name, ending)) continue;
+            several |= found != NULL;
+            free(found);
+            found = path_join(data, e->d_name);
+        }
+    if (dir) closedir(dir);
+    if (found && !several && is_file(found)) return found;
+    free(found);
+    return NULL;
+}
+
 char *source_find_file(const char *data, const char *split) {
-    static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
+    static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors", ".arff", ".ts"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         if (source_ends(data, kinds[k]) && is_file(data)) return strdup(data);
         char name[64];
@@ -292,7 +311,7 @@ char *source_find_file(const char *data, const char *split) {
         if (path && is_file(path)) return path;
         free(path);
     }
-    return NULL;
+    return find_relation(data, split);
 }
 
 const char *source_validation_part(wick_context *ctx, const char *data) {
@@ -353,6 +372,7 @@ bool source_is_tagged(const wick_dataset *d) {
 }
 
 static bool is_table(const char *path) { return source_ends(path, ".csv") || source_ends(path, ".tsv"); }
+bool source_is_relation(const char *path) { return source_ends(path, ".arff") || source_ends(path, ".ts"); }
 bool source_is_headed(const wick_dataset *d) {
     const wick_spec *f = wick_dataset_field(d, 1);
     return f && f->dtype == WICK_F32 && strcmp(f->name, "heads") == 0;
@@ -361,7 +381,7 @@ bool source_is_headed(const wick_dataset *d) {
 bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
     static const char *const kinds[] = {".csv",   ".tsv", ".npz",  ".safetensors", ".txt",
-                                        ".conll", ".iob", ".iob2", ".bio"};
+                                        ".conll", ".iob", ".iob2", ".bio", ".arff", ".ts"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (source_ends(data, kinds[k]) && is_file(data)) return true;
     return false;
@@ -447,6 +467,7 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool plain = !(so->label && *so->label) && !(so->target && *so->target) && !so->window;
     const bool boxes = so->task == TASK_DETECT ||
                        (so->task == TASK_AUTO && plain && !so->coding && source_has_boxes(data, split, so->separator) &&
+                        !source_has_coco_points(data, split) &&
                         !source_has_masks(ctx, data, split) && !source_has_maps(ctx, data, split));
     const bool points = so->task == TASK_KEYPOINTS || (so->task == TASK_AUTO && plain && !so->coding && !boxes &&
                                                        source_has_points(data, split, so->separator));
@@ -487,7 +508,7 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     }
     wick_status status = WICK_OK;
     if (file) {
-        const bool table = is_table(file),
+        const bool table = is_table(file) || source_is_relation(file),
                    heads = so->task == TASK_HEADS || (!lines && so->task == TASK_AUTO && !so->coding && !so->window &&
                                                       table && source_targets_differ(ctx, file, so)),
                    text = !heads && (lines || source_is_text(file, so));

@@ -81,7 +81,8 @@ wick_status source_place(wick_context *ctx, const char *data, const char **place
  *   pairs      a table of two pictures each (source_pairs.c): "image", u8 [2 C, H, W], and "box", f32 [1, 4]
  *   boxes      pictures and the boxes in them (boxes/box_set.h): "boxes", f32 [M, 5], in place of the label, and behind
  *              it "size", i64 [2], height and width as the picture's file has them
- *   points     a table of pictures and the points in them (boxes/point_table.h): "points", f32 [K, 3], and "size"
+ *   points     a table, or COCO's JSON, of pictures and the points in them (boxes/point_table.h): "points", f32 [K, 3],
+ *              and "size"
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
  * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,
@@ -125,6 +126,7 @@ enum { BOX_WIDTH = 5 /* numbers of a box */ };
 /* The same of points; the coding says how pictures are fitted. */
 bool source_is_pointed(const wick_dataset *dataset);
 bool source_has_points(const char *data, const char *split, char separator);
+bool source_has_coco_points(const char *data, const char *split); /* in COCO's JSON of keypoints */
 bool source_points_are_whole(const char *data, char separator);
 bool source_read_point_coding(const char *coding, bool *letterbox);
 /* Of what source_open gave of boxes: how pictures are fitted, and how many boxes one has at most. False: it is of other
@@ -167,6 +169,7 @@ char *source_text_words(const char *coding, const float *tokens);
  * read. */
 char **source_texts(wick_context *ctx, const char *path, const char *coding, char separator, int64_t *n);
 /* Whether it is the name of a file that is read as a table or as tensors. */
+bool source_is_relation(const char *path); /* .arff or .ts: tables that say their own types */
 bool source_is_file(const char *data);
 /* Whether it is a file of tensors with a training and a test set in it, as x_train and x_test. */
 bool source_is_divided(wick_context *ctx, const char *path);

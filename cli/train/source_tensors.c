@@ -564,7 +564,7 @@ const char *source_split_named(const wick_weights *file, const char *split, bool
 bool source_is_divided(wick_context *ctx, const char *path) {
     wick_weights *file;
     bool divided = false;
-    if (!source_is_file(path) || source_ends(path, ".csv") || source_ends(path, ".tsv") ||
+    if (!source_is_file(path) || source_ends(path, ".csv") || source_ends(path, ".tsv") || source_is_relation(path) ||
         wick_weights_open(ctx, path, &file) != WICK_OK)
         return false;
     find_split(file, "train", &divided);

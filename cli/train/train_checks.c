@@ -226,11 +226,33 @@ static bool moves(const char *list) {
     return false;
 }
 
+/* What points become in a mirror: --pairs says it, or their names do. */
+static int read_pairs(training *t, wick_loader_options *loading) {
+    const cli_options *o = t->o;
+    char why[256];
+    if (!point_pairs_read(o->pairs, t->c.classes, t->c.class_names, &t->pairs, why, sizeof why))
+        return log_fail(CLI_USAGE, "--pairs%s%s: %s", *o->pairs ? " " : "", o->pairs, why);
+    if (!*o->pairs && !t->pairs.n)
+        return log_fail(CLI_USAGE,
+                        "--transform %s: in a mirror left points are right ones, and their names do not say which; "
+                        "--pairs %s:%s says it, --pairs none that all stay what they are",
+                        o->transform, t->c.class_names[0], t->c.class_names[1]);
+    if (!*o->pairs)
+        talk("in a mirror %lld pair%s of points change%s places, by their names: %s and %s%s", (long long)t->pairs.n,
+             plural(t->pairs.n), t->pairs.n == 1 ? "s" : "", t->c.class_names[t->pairs.at[0][0]],
+             t->c.class_names[t->pairs.at[0][1]], t->pairs.n > 1 ? " ..." : "");
+    loading->pairs = (const int64_t(*)[2])t->pairs.at;
+    loading->n_pairs = t->pairs.n;
+    return CLI_OK;
+}
+
 /* What --transform says. The network is tested with the images as they are, normalised by its own numbers, so those of
  * training are normalised by them too, and keep their size. */
 int training_read_transform(training *t, wick_loader_options *loading) {
     const cli_options *o = t->o;
     const wick_spec *image = wick_dataset_field(t->train, 0);
+    if (!*o->transform && *o->pairs)
+        return log_fail(CLI_USAGE, "--pairs is for a --transform with flip or vflip, and there is none");
     if (!*o->transform) return CLI_OK;
     if (t->c.task->kind == TASK_TRACK)
         return log_fail(CLI_USAGE, "--transform is for one picture a sample, and --task track has two");
@@ -247,11 +269,12 @@ int training_read_transform(training *t, wick_loader_options *loading) {
     for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',', at += strspn(at, " "))
         normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0,
             mirrors |= strncmp(at, "flip", 4) == 0 || strncmp(at, "vflip", 5) == 0;
-    if (mirrors && t->c.task->kind == TASK_KEYPOINTS)
-        return log_fail(CLI_USAGE,
-                        "--transform %s: in a mirror left points are right ones, and the table does not say which; "
-                        "affine=15:0.1:0.8:1.2 turns, moves and scales points with their pictures",
-                        o->transform);
+    if (*o->pairs && !mirrors)
+        return log_fail(CLI_USAGE, "--pairs is for a --transform with flip or vflip, which %s has not", o->transform);
+    if (mirrors && t->c.task->kind == TASK_KEYPOINTS) {
+        const int code = read_pairs(t, loading);
+        if (code != CLI_OK) return code;
+    }
     if (t->c.task->kind == TASK_DENSE && moves(o->transform))
         return log_fail(CLI_USAGE,
                         "--transform %s: moves pictures and not the numbers of their pixels; --task dense takes "

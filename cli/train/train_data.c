@@ -291,6 +291,7 @@ static int check_task(const training *t, const task *is) {
                 {"model", TASK_CLASSIFY},
                 {"head", TASK_CLASSIFY},
                 {"class-weights", TASK_CLASSIFY},
+                {"pairs", TASK_KEYPOINTS},
                 {"letterbox", TASK_DETECT}};
     const bool fitted = is->kind == TASK_KEYPOINTS;
     const bool places = is->kind == TASK_SEGMENT || is->kind == TASK_TAG;

@@ -5,6 +5,7 @@
 #define WICK_CLI_TRAINING_H
 
 #include "../profiling.h"
+#include "boxes/point_pairs.h"
 #include "curves.h"
 #include "dashboard.h"
 #include "evaluate.h"
@@ -27,6 +28,7 @@ typedef struct training {
     float *class_weights;               /* [classes]; NULL: all count the same */
     char *coding;                       /* what was learned of a table or tensors; NULL: nothing */
     wick_transform *transform;          /* NULL: --augment says it */
+    point_pairs pairs;                  /* points that are each other in a mirror */
     classifier c;
     teachers teachers;
     wick_loader_options loading; /* of the training's samples */

@@ -15,8 +15,8 @@ enum { ASIDE = ZOO_PARTS, NO_PART, GROUP_COLUMNS = 2, MOST_COLUMNS = 16 };
 typedef struct form {
     const zoo_set *set;
     const char *text, *label;         /* columns */
-    const char *skip;                 /* a label that is no class; NULL: none */
-    const char *aside;                /* a source whose test part is kept apart, in aside.tsv; NULL: none */
+    const char *skip;                 /* a label that is no class, whose test part is kept in aside.tsv; NULL: none */
+    const char *aside;                /* a source whose test part is kept there; NULL: none */
     const char *group[GROUP_COLUMNS]; /* columns whose texts belong together; NULL: each text is by itself */
     const char *groups;
 } form;
@@ -109,7 +109,7 @@ static int read_row(const zoo_prep *p, const form *f, const places *at, char *li
         return log_fail(CLI_BAD_FILE, "%s: line %lld: the split is train, val, validation or test, not \"%.40s\"",
                         p->source, (long long)number, cells[at->split]);
     if (f->aside && r->part == ZOO_TEST && strcmp(cells[at->source], f->aside) == 0) r->part = ASIDE;
-    if (f->skip && strcmp(r->label, f->skip) == 0) r->part = NO_PART;
+    if (f->skip && strcmp(r->label, f->skip) == 0) r->part = r->part == ZOO_TEST ? ASIDE : NO_PART;
     if (f->group[0])
         snprintf(r->group, sizeof r->group, "%s/%s", cells[at->group[0]], cells[at->group[1]]);
     else
@@ -176,14 +176,15 @@ static int write_rows(zoo_prep *p, const form *f, const row *rows, int64_t n, in
     FILE *out = open_memstream(&text, &size);
     if (!out) return zoo_out_of_memory();
     const char *name = part == ASIDE ? "aside" : p->parts[part].name;
-    fprintf(out, "%s\t%s\n", f->text, f->label);
+    const bool labelled = part != ASIDE || !f->skip; /* what is skipped is of no class */
+    fprintf(out, labelled ? "%s\t%s\n" : "%s\n", f->text, f->label);
     int code = CLI_OK;
     for (int64_t i = 0; code == CLI_OK && i < n; i++) {
         if (rows[i].part != part) continue;
         left_out += rows[i].known;
         if (rows[i].known) continue;
-        fprintf(out, "%s\t", rows[i].text);
-        write_label(out, rows[i].label, l);
+        fputs(rows[i].text, out);
+        if (labelled) fputc('\t', out), write_label(out, rows[i].label, l);
         fputc('\n', out);
         written++;
         if (part != ASIDE) code = zoo_count_in(p, part, rows[i].group);

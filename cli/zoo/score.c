@@ -353,8 +353,10 @@ static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, co
                    : (r->score = score_named(&got, "delta1"), zoo_map_baseline(e, train, test, &r->baseline));
     else if (e->c->task->kind != TASK_CLASSIFY)
         code = score_numbers(m, e, train, test, r);
-    else if (m->metric != ZOO_AUC && m->metric != ZOO_ROUGE)
+    else if (m->metric != ZOO_AUC && m->metric != ZOO_ROUGE) {
         score_classes(m, e, &got, train, r);
+        code = zoo_score_outside(e, got.count, r);
+    }
     r->met = zoo_meets(m, r->score);
     return code;
 }

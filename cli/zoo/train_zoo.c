@@ -77,6 +77,7 @@ int zoo_write_result(wick_context *ctx, const char *folder, const zoo_model *m, 
     json_bool(&j, "met", r->met);
     json_bool(&j, "labels_shuffled", r->shuffled);
     json_integer(&j, "samples", r->samples);
+    if (r->outside) json_integer(&j, "outside", r->outside), json_real(&j, "outside_auc", r->outside_auc, 9);
     json_integer(&j, "parameters", r->parameters);
     json_integer(&j, "bytes", r->bytes);
     json_real(&j, "seconds", r->seconds, 6);
@@ -97,12 +98,13 @@ int zoo_read_result(const char *folder, zoo_result *r) {
     size_t size;
     text = path_read(path, &size);
     json_in j = {.at = text ? text : ""};
-    double seed = 0, samples = 0, parameters = 0, bytes = 0;
+    double seed = 0, samples = 0, parameters = 0, bytes = 0, outside = 0;
     const struct {
         const char *key;
         double *value;
     } numbers[] = {{"score", &r->score},  {"baseline", &r->baseline},  {"seconds", &r->seconds}, {"seed", &seed},
-                   {"samples", &samples}, {"parameters", &parameters}, {"bytes", &bytes}};
+                   {"samples", &samples}, {"parameters", &parameters}, {"bytes", &bytes},
+                   {"outside", &outside}, {"outside_auc", &r->outside_auc}};
     for (json_enter(&j, '{'); json_key(&j, key, sizeof key);) {
         size_t i = 0;
         while (i < sizeof numbers / sizeof *numbers && strcmp(numbers[i].key, key) != 0) i++;
@@ -116,7 +118,7 @@ int zoo_read_result(const char *folder, zoo_result *r) {
             json_skip(&j);
     }
     r->there = !j.bad;
-    r->seed = (int64_t)seed, r->samples = (int64_t)samples;
+    r->seed = (int64_t)seed, r->samples = (int64_t)samples, r->outside = (int64_t)outside;
     r->parameters = (int64_t)parameters, r->bytes = (int64_t)bytes;
     const int code = j.bad ? log_fail(CLI_BAD_FILE, "%s: is no result of wick zoo", path) : CLI_OK;
     free(text), free(path);
@@ -131,6 +133,9 @@ static void show(const cli_options *o, json *j, const zoo_model *m, const zoo_re
                r->shuffled ? "labels shuffled"
                : r->met    ? "met"
                            : "not met");
+        if (r->outside)
+            printf("     AUC %.4f: the probability of the likeliest class tells the test's from %lld of no class\n",
+                   r->outside_auc, (long long)r->outside);
         fflush(stdout);
         return;
     }
@@ -145,6 +150,7 @@ static void show(const cli_options *o, json *j, const zoo_model *m, const zoo_re
     json_bool(j, "met", r->met);
     json_bool(j, "labels_shuffled", r->shuffled);
     json_integer(j, "samples", r->samples);
+    if (r->outside) json_integer(j, "outside", r->outside), json_real(j, "outside_auc", r->outside_auc, 9);
     json_integer(j, "parameters", r->parameters);
     json_real(j, "seconds", r->seconds, 6);
     json_close(j, '}');

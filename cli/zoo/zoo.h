@@ -147,6 +147,8 @@ int zoo_prepare_texts(zoo_prep *p);  /* tables of texts, each with a class or wi
 typedef struct zoo_result {
     double score, baseline, seconds;
     int64_t seed, samples, parameters, bytes;
+    int64_t outside; /* texts of none of the classes; 0: there are none */
+    double outside_auc; /* how well the probability of the likeliest class tells those of the test from them */
     bool there, met, shuffled;
 } zoo_result;
 char *zoo_run_folder(const cli_options *o, const zoo_model *m, int64_t seed); /* malloc'ed, NULL: out of memory */
@@ -154,6 +156,8 @@ char *zoo_run_folder(const cli_options *o, const zoo_model *m, int64_t seed); /*
 void zoo_write_recipe(FILE *out, const zoo_model *m, const char *data);
 /* The model at path on the held-out part. An exit code; what went wrong has been said. */
 int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r);
+/* Of texts, those put aside that are of no class, beside the n of the test. */
+int zoo_score_outside(evaluator *test, int64_t n, zoo_result *r);
 /* Of several heads, each beside what is wanted of it. */
 int zoo_score_heads(const zoo_model *m, const evaluator *e, const wick_dataset *train, zoo_result *r);
 /* What the trivial way reaches, of tasks that learn a class for each pixel or word. An exit code; said. */

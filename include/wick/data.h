@@ -37,6 +37,9 @@ WICK_API const uint8_t *wick_image_pixels(const wick_image *image, int64_t i); /
  * below 1, or more than 2^26 pixels a picture; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_t height,
                                                        int64_t width, wick_image **out);
+/* A copy of a rectangle of each picture. WICK_ERR_INVALID: a side below 1, or it reaches out; WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_image_crop(wick_context *ctx, const wick_image *image, int64_t top,
+                                                     int64_t left, int64_t height, int64_t width, wick_image **out);
 
 /* ---- recordings -------------------------------------------------------------------------------------------------- */
 

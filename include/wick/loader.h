@@ -51,6 +51,11 @@ typedef struct wick_loader_options {
     /* instead of mean, deviation, flip and crop; made for the first field, and outlives the loader */
     const wick_transform *transform;
     wick_joint joint[WICK_DATASET_FIELDS]; /* with a transform */
+    /* Of joint points, f32 [points, 2 or more], those that are each other in a mirror, such as a left and a right hand:
+     * of a sample that wick_transform_mirrors their rows are exchanged, whole. Each point is in one pair at most. The
+     * pairs outlive the loader. */
+    const int64_t (*pairs)[2];
+    int64_t n_pairs;
 
     /* Which samples. */
     /* one for each sample, copied: an epoch is as many draws, with replacement, each sample as likely as its weight

@@ -115,6 +115,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_transform_run(const wick_transform *tr
 /* [n, 2]; they may come to lie outside */
 WICK_API void wick_transform_points(const wick_transform *transform, uint64_t seed, uint64_t epoch, int64_t sample,
                                     int64_t n, float *points);
+/* Whether a sample's pixels are mirrored by what is drawn for it, so that what was left is right: by one of flip and
+ * vflip, not by both, which turn it. */
+WICK_API bool wick_transform_mirrors(const wick_transform *transform, uint64_t seed, uint64_t epoch, int64_t sample);
 /* [n, 4]: x0, y0, x1, y1. A box that is turned becomes the one around it, and what lies outside is cut off: one that
  * lies there wholly has no area left. */
 WICK_API void wick_transform_boxes(const wick_transform *transform, uint64_t seed, uint64_t epoch, int64_t sample,

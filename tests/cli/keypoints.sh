@@ -100,6 +100,78 @@ for k, v in w.items():
     want = (v - 0.1 * v.grad).detach(); assert (got[k] - want).abs().max() < 5e-5, (k, (got[k] - want).abs().max())
 P
 }
+# flip=1 mirrors every picture: what is learned is what pictures that were mirrored before, with exchanged columns, teach.
+test_mirrors_and_pairs() {
+    mkdir -p pair/train mirror/train && awk 'BEGIN { srand(4); for (m = 0; m < 2; m++) print "image,left_hand_x,left_hand_y,right_hand_x,right_hand_y,head_x,head_y" >((m ? "mirror" : "pair") "/train.csv")
+        for (i = 0; i < 24; i++) { ax = 2 + int(rand() * 8); bx = 18 + int(rand() * 8); y = 4 + int(rand() * 20); z = 4 + int(rand() * 20); for (k = 0; k < 1024; k++) noise[k] = int(40 * rand())
+            for (m = 0; m < 2; m++) { n = (m ? "mirror" : "pair"); f = n "/train/" i ".pgm"; print "P2 32 32 255" >f
+                for (r = 0; r < 32; r++) for (c = 0; c < 32; c++) { x = m ? 31 - c : c; v = 100; if (x >= ax && x < ax + 4 && r >= y && r < y + 4) v = 200; if (x >= bx && x < bx + 4 && r >= z && r < z + 4) v = 10; print v + noise[32 * r + x] >f }
+                close(f); a = ax + 2; b = bx + 2; h = (a + b) / 2; if (m) print "train/" i ".pgm," 32 - b "," z + 2 "," 32 - a "," y + 2 "," 32 - h ",16" >(n "/train.csv"); else print "train/" i ".pgm," a "," y + 2 "," b "," z + 2 "," h ",16" >(n "/train.csv") } } }'
+    with() { expect 0 "$wick" train --net "$net" --epochs 2 --batch 8 --validation 0 --threads 1 --quiet "$@"; }
+    with --data mirror --transform normalise --out before
+    with --data pair --transform "flip=1, normalise" --out by_names && same_tensors before/last.safetensors by_names/last.safetensors
+    with --data pair --transform "flip=1, normalise" --pairs left_hand:right_hand --out by_hand && same_tensors before/last.safetensors by_hand/last.safetensors
+    with --data pair --transform "flip=1, vflip=1, normalise" --out turned && with --data pair --transform "flip=1, vflip=1, normalise" --pairs none --out turned_none && same_tensors turned/last.safetensors turned_none/last.safetensors # turned, not mirrored
+    with --data pair --transform "flip=1, normalise" --pairs none --out none && ! cmp -s before/last.safetensors none/last.safetensors || fail "--pairs none exchanges points"
+    expect 0 "$wick" train --data pair --net "$net" --transform "flip, normalise" --dry-run && has err "1 pair of points changes places, by their names: left_hand and right_hand"
+    refused() { expect 2 "$wick" train --data "$1" --net "$net" --transform "$2" --pairs "$3" --out no && has err "$4"; }
+    refused pair "flip, normalise" left_hand:tail 'there is no point "tail"' && refused pair "flip, normalise" left_hand 'is no pair' && refused pair "flip, normalise" head:head "point head is there twice" && refused pair normalise left_hand:right_hand "with flip or vflip" && refused pair "flip, normalise" left_hand:right_hand,right_hand:head "point right_hand is there twice"
+    sed 's/right_hand/rite_hand/g' pair/train.csv >pair/odd.csv && expect 2 "$wick" train --data pair/odd.csv --net "$net" --transform "flip, normalise" --out no && has err "there is no point right_hand beside left_hand" && rm pair/odd.csv
+}
+# COCO's JSON: two things in a picture are two rows, each what its box and the margin hold; the same pictures by themselves, in a table, teach the same.
+test_coco() {
+    [ -n "$python" ] || { echo "  skipped: no Python"; return 0; }
+    mkdir -p alone coco/images/train coco/images/test && pictures 7 48 alone/train alone/train.csv train 40 40 && pictures 8 16 alone/test alone/test.csv test 40 40
+    "$python" - <<'P'
+import csv, json
+def pgm(path): t = open(path).read().split(); return [t[4 + 40 * r : 44 + 40 * r] for r in range(40)]
+for part in ("train", "test"):
+    rows = list(csv.DictReader(open(f"alone/{part}.csv"))); images, notes = [], []
+    for i in range(0, len(rows), 2):
+        a, b = (pgm("alone/" + r["image"]) for r in rows[i : i + 2]); name = f"{i}.pgm"
+        open(f"coco/images/{part}/{name}", "w").write("P2 80 40 255\n" + "\n".join(" ".join(x + y) for x, y in zip(a, b)))
+        images.append({"id": 900 - i, "file_name": name, "width": 80, "height": 40})
+        for side, r in enumerate(rows[i : i + 2]):
+            k = [n for p, v in (("nose", 2), ("tail", 2), ("mid", 1)) for n in ((float(r[p + "_x"]) + 40 * side, float(r[p + "_y"]), v) if r[p + "_x"] else (0, 0, 0))]
+            notes.append({"id": 2 * i + side + 1, "image_id": 900 - i, "category_id": 5, "iscrowd": 0, "area": 1024, "bbox": [4 + 40 * side, 4, 32, 32], "keypoints": k, "num_keypoints": sum(v > 0 for v in k[2::3])})
+    more = [{"category_id": 5, "keypoints": [0] * 9, "num_keypoints": 0}, {"category_id": 5, "iscrowd": 1, "keypoints": [1, 1, 2] * 3, "num_keypoints": 3}, {"category_id": 5}, {"category_id": 9}]
+    notes += [{"id": 7000 + k, "image_id": 900, "bbox": [1, 1, 9, 9], "area": 81, "iscrowd": 0} | m for k, m in enumerate(more)]
+    json.dump({"annotations": notes, "images": images, "categories": [{"id": 9, "name": "cup"}, {"id": 5, "name": "animal", "keypoints": ["nose", "tail", "mid"], "skeleton": [[1, 2]]}]}, open(f"coco/{part}.json", "w"), indent=0)
+P
+    with() { expect 0 "$wick" train --net "$net" --transform "affine=8:0.06:0.9:1.1, normalise" --epochs 2 --batch 16 --validation 0 --threads 1 "$@"; }
+    with --data alone --out coco_alone --quiet && with --data coco --out coco_run && same_tensors coco_alone/last.safetensors coco_run/last.safetensors
+    has err "coco/train.json: 48 annotations with 3 points each" && has err "4 annotations without a point, of a crowd or of things without points, are left out" && has err "6 of the points are not there"
+    expect 0 "$wick" eval coco_run --json && [ "$(json out samples)" = 16 ] && cp out coco.json && expect 0 "$wick" eval coco_alone --json && [ "$(json out pck10)" = "$(json coco.json pck10)" ] && [ "$(json out nme)" = "$(json coco.json nme)" ] || fail "other scores"
+    expect 0 "$wick" predict coco_run --split train --index 0-47 --json && cp out coco_all.json
+    mkdir -p kit/annotations && cp -r coco/images/train kit/train2017 && cp -r coco/images/test kit/val2017 && cp coco/train.json kit/annotations/person_keypoints_train2017.json && cp coco/test.json kit/annotations/person_keypoints_val2017.json
+    with --data kit --validation val --out coco_kit --force && has err "16 images for validation"
+    mkdir -p one && cp coco/images/train/* one && cp coco/train.json one/all.json && with --data one/all.json --out coco_one && expect 0 "$wick" eval coco_one --json && [ "$(json out samples)" = 10 ] || fail "whole: $(json out samples)"
+    can pycocotools || return 0
+    "$python" - <<'P' || fail "others read it otherwise"
+import contextlib, io, json
+from pycocotools.coco import COCO
+with contextlib.redirect_stdout(io.StringIO()): c = COCO("coco/train.json")
+names = c.loadCats([5])[0]["keypoints"]; rows = [a for a in c.loadAnns(c.getAnnIds(catIds=[5], iscrowd=False)) if a.get("num_keypoints", 0) > 0]
+got = json.load(open("coco_all.json"))["images"]; assert len(got) == len(rows) == 48
+for g, a in zip(got, rows):
+    k = a["keypoints"]; left = a["bbox"][0] - 4
+    assert [(p["point"], round(p["x"], 3), round(p["y"], 3)) for p in g["there"]] == [(n, k[3 * i] - left, k[3 * i + 1]) for i, n in enumerate(names) if k[3 * i + 2] > 0], (g, a)
+P
+}
+test_what_is_wrong_with_coco() {
+    mkdir -p wrong && cp set/train/p100.pgm wrong/a.pgm
+    local i='"images": [{"id": 1, "file_name": "a.pgm"}]' c='"categories": [{"id": 7, "name": "a", "keypoints": ["l", "r"]}]'
+    wrong() { printf '%b' "$1" >wrong/train.json && expect 3 "$wick" train --data wrong --task keypoints --net "$net" --out no && has err "wrong/train.json$2" && has err "$3"; }
+    a() { wrong "{$i, $c, \"annotations\": [\\n\\n{\"image_id\": 1, \"category_id\": 7, $1}]}" "$2" "$3"; }
+    list() { wrong "{$i, $c, \"annotations\": [\\n$1]}" "$2" "$3"; }
+    a '"keypoints": [1, 2, 2, 3, 4]' ", line 3" '"keypoints" are 5 numbers, and 2 points have three each' && a '"keypoints": [1, 2, 2, 3, 4, 3]' ", line 3" 'of r x or y is no number, or v not 0, 1 or 2' && a '"keypoints": [1, 2, 2, null, 4, 1]' ", line 3" 'of r x or y is no number, or v not 0, 1 or 2'
+    a '"keypoints": [1, 2, 2, 3, 4, 2], "bbox": [1, 2, 0, 4]' ", line 3" '"bbox" is not x, y, width and height above 0' && a '"keypoints": [1, 2, 2, 3, 4, 2], "bbox": [90, 2, 5, 4]' ", line 3" '"bbox" lies outside of' && a '"keypoints": [0, 0, 0, 0, 0, 0]' "" "no annotation has a point that is labelled" && a '"keypoints": ["x"]' ", line 3" "is no JSON here, or not of COCO's shape"
+    list '{"image_id": 2, "category_id": 7}' ", line 2" '"image_id" is that of no image' && list '{"category_id": 7}' ", line 2" '"image_id" is that of no image' && list '{"image_id": 1, "category_id": 8}' ", line 2" '"category_id" is that of no category'
+    wrong "{${i/a.pgm/b.pgm}, $c, \"annotations\": []}" ", line 1" "the picture b.pgm is not there" && wrong "{${i/a.pgm/../a.pgm}, $c, \"annotations\": []}" ", line 1" "no file below the folder" && wrong "{$i, $c}" "" 'has no list of "annotations"' && wrong "{$c, \"annotations\": []}" "" 'has no list of "images"'
+    wrong "{$i, ${c/'"r"'/'"l"'}, \"annotations\": []}" ", line 1" 'have one name' && wrong "{$i, ${c%]}, {\"id\": 8, \"keypoints\": [\"l\", \"q\"]}], \"annotations\": []}" ", line 1" 'two categories have other "keypoints"' && wrong "{$i, ${c/'"id": 7, '/}, \"annotations\": []}" ", line 1" 'a category has no "id"'
+    wrong "{$i, \"annotations\": [], \"categories\": [{\"id\": 1, \"keypoints\": [\"a\"]}]}" "" "the names of two points or more"
+    rm wrong/train.json && expect 3 "$wick" train --data wrong --task keypoints --net "$net" --out no && has err "has no points for train: a table train.csv"
+}
 test_resuming_to_the_bit() {
     for out in one two; do [ $out = one ] && epochs=4 || epochs=2; expect 0 "$wick" train --data set --net "$net" --transform "affine=8:0.06:0.9:1.1, normalise" --epochs $epochs --schedule constant --warmup 0 --batch 16 --threads 1 --out $out --quiet; done
     expect 0 "$wick" train --resume two --epochs 4 --threads 2 --quiet && same_tensors one/last.safetensors two/last.safetensors
@@ -132,7 +204,7 @@ test_tables_of_points() {
     line '3s/.*/train\/none.pgm,1,2,3,4,1,5,6,7/' 3 "the picture is not there" && line '3s/.*/..\/p.pgm,1,2,3,4,1,5,6,7/' 3 "no file below" && line '4s/.*/train\/p101.pgm,1,x,3,4,1,5,6,7/' 4 'column nose is no number: "x"' && line '4s/.*/train\/p101.pgm,nan,2,3,4,1,5,6,7/' 4 "is no number" && line '4s/.*/train\/p101.pgm,1,,3,4,1,5,6,7/' 4 "of point nose one of two numbers is missing"
     line '5s/$/,3/' 5 "has 10 cells, and the header 9" && line '5s/^/"/' 5 "a quote is not closed" && line '1s/.*/image,a,b,c,d,e,f,g,h/' 1 "no header of points" && line '1s/.*/image,nose_x,nose_y,xnose,ynose,e,f,g,h/' 1 'two points are called "nose"'
     cp set/train.csv bad/train.csv && sed -i '4s/.*/train\/p101.pgm,40,2,3,4,1,5,6,7/' bad/train.csv && expect 0 "$wick" train --data bad --net "$net" --epochs 1 --out edge --force && has err "1 of the points lie outside of their pictures"
-    expect 2 "$wick" train --data set --transform "flip, normalise" --net "$net" --out no && has err "in a mirror left points are right ones" && expect 2 "$wick" train --data set --augment flip --net "$net" --out no && has err "not their points" && expect 2 "$wick" train --data set --task keypoints --target "nose*" --out no && has err "--target is for numbers" && expect 2 "$wick" train --data set --net "flatten, linear classes" --out no && has err "a heatmap for each of the 3 points"
+    expect 2 "$wick" train --data set --transform "flip, normalise" --net "$net" --out no && has err "in a mirror left points are right ones, and their names do not say which; --pairs nose:tail" && expect 2 "$wick" train --data set --augment flip --net "$net" --out no && has err "not their points" && expect 2 "$wick" train --data set --task keypoints --target "nose*" --out no && has err "--target is for numbers" && expect 2 "$wick" train --data set --net "flatten, linear classes" --out no && has err "a heatmap for each of the 3 points"
     [ -d run ] || return 0
     sed '1s/tail/ear/g' set/test.csv >set/other.csv && expect 3 "$wick" eval run --data set/other.csv && has err "are not those that the model knows" && rm set/other.csv
 }

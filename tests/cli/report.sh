@@ -128,6 +128,27 @@ test_same_run_same_page() {
     cmp <(sed '/id="time"/,/<\/table>/d' one.html) <(sed '/id="time"/,/<\/table>/d' two.html) || fail "the pages differ"
 }
 # The page says what each row of the log says: the counts of the matrix are those of eval.
+# The means over the classes are those of wick eval and, where it is there, of scikit-learn.
+test_ranking_is_that_of_others() {
+    expect 0 "$wick" report run && has run/report.html '<section id="ranking">' && has run/report.html "ROC curves" && has run/report.html "Precision over recall" && lacks run/report.html "nan"
+    expect 0 "$wick" eval run --json && cp out eval.json && auc=$(printf '%.4f' "$(json eval.json roc_auc)") && has run/report.html "AUC $auc, average precision"
+    local python=
+    for try in "${WICK_PYTHON:-}" python3; do [ -n "$try" ] && command -v "$try" >/dev/null && "$try" -c 'import sklearn' 2>/dev/null && python=$try && break; done
+    [ -n "$python" ] || { echo "  skipped: no scikit-learn"; return 0; }
+    expect 0 "$wick" predict run --index 0-99 --json && mv out ranked.json
+    "$python" - <<'P' || fail "another average precision"
+import json, re
+from sklearn.metrics import average_precision_score, roc_auc_score
+images = json.load(open("ranked.json"))["images"]; names = list(images[0]["probabilities"]); page = open("run/report.html").read()
+got = [float(x) for x in re.search(r"AUC ([0-9.]+), average precision ([0-9.]+)", page).groups()]; want = [[], []]
+for k, name in enumerate(names):
+    y = [i["label"] == k for i in images]
+    if 0 < sum(y) < len(y):
+        for to, score in zip(want, (roc_auc_score, average_precision_score)): to.append(score(y, [i["probabilities"][name] for i in images]))
+for g, w in zip(got, want): assert abs(g - sum(w) / len(w)) < 2e-4, (got, want)
+worst = min(want[0]); assert re.search(r"AUC %.3f" % worst, page), worst
+P
+}
 test_confusion_is_that_of_eval() {
     "$wick" report run --quiet >/dev/null
     "$wick" eval run --json --quiet | grep -o '"confusion": \[\[.*\]\]' | grep -oE '[0-9]+' >expected

@@ -55,6 +55,7 @@ test_recordings_are_learned() {
         mkdir -p sounds/$split/low sounds/$split/high && cp "$golden"/audio/pcm_16_1.wav sounds/$split/low/a.wav && cp "$golden"/audio/float_1.wav sounds/$split/high/b.wav
     done
     expect 0 "$wick" train --data sounds --arch cnn --transform "$list" --epochs 2 --batch 2 --out heard && expect 0 "$wick" eval heard && has out "low" && has out "high"
+    expect 0 "$wick" report heard -o heard.html && has heard.html '<section id="sounds">' && has heard.html ", low, taken for" && [ "$(grep -o '<image [^>]*href="data:image/png' heard.html | wc -l)" = 2 ] && lacks heard.html "nan" || fail "recordings in the report"
     expect 0 "$wick" data pack sounds/train sounds2.wrec && mkdir -p packed && mv sounds2.wrec packed/train.wrec
     expect 0 "$wick" train --data packed --arch cnn --transform "$list" --epochs 2 --batch 2 --out packed_run && has err "no test recordings"
     expect 2 "$wick" train --data sounds --arch cnn --out bad && has err "fit=N or window=N"

@@ -311,4 +311,22 @@ for name, load in (("iris", load_iris), ("wine", load_wine), ("diabetes", load_d
     assert np.mean(ours) >= np.mean(theirs) - (0.02 if name == "diabetes" else 0.005), (name, ours, theirs)
 P
 }
+# Waveforms: the loss is the noise over the signal of each sample, and SI-SDR that of what is made of it, both by NumPy.
+test_waveforms() {
+    [ -n "$python" ] || { echo "  skipped: no NumPy"; return 0; }
+    "$python" - <<'P'
+import numpy as np
+r = np.random.default_rng(4); t = np.arange(64)
+for part, n in ("train", 200), ("test", 40):
+    y = (r.uniform(0.05, 1, (n, 1)) * np.sin(r.uniform(0.2, 0.6, (n, 1)) * t + r.uniform(0, 6, (n, 1)))).astype("f4"); np.savez(f"wave-{part}.npz", x=(y + 0.3 * np.abs(y).max(1, keepdims=True) * r.standard_normal(y.shape)).astype("f4"), y=y)
+P
+    mkdir -p waves && mv wave-train.npz waves/train.npz && mv wave-test.npz waves/test.npz
+    expect 0 "$wick" train --data waves --task regress --loss snr --net "flatten, linear 64, relu, linear classes" --epochs 8 --validation 0 --threads 1 --out waved && expect 0 "$wick" eval waved --json && mv out waved.json && expect 0 "$wick" eval waved && has out "SI-SDR" && expect 0 "$wick" predict waved --index 0-39 --json && mv out waves.json
+    "$python" - <<'P' || fail "another SI-SDR, or another loss"
+import json, numpy as np
+y = np.load("waves/test.npz")["y"].astype("f8"); e = json.load(open("waved.json")); p = np.array([list(i["predicted"].values()) for i in json.load(open("waves.json"))["images"]])
+s = (p * y).sum(1, keepdims=True) / (y * y).sum(1, keepdims=True) * y; want = np.mean(10 * np.log10((s**2).sum(1) / ((p - s) ** 2).sum(1)))
+loss = np.mean(10 * np.log10((((p - y) ** 2).mean(1) + 1e-8) / ((y**2).mean(1) + 1e-8))); assert abs(e["si_sdr"] - want) < 1e-3 and abs(e["loss"] - loss) < 1e-3 and want > 1, (e["si_sdr"], want, e["loss"], loss)
+P
+}
 test_main

@@ -85,9 +85,24 @@ test_refusals() {
 }
 # Texts: what is held out is no part of what is learned, and what is no class of the set is left out.
 test_texts() {
-    { printf 'intent\tsplit\ttext\n'; awk 'BEGIN { for (k = 0; k < 20; k++) for (i = 0; i < 12; i++) printf "kind%02d\t%s\twant thing%d now %d\n", k, (i < 8 ? "train" : i < 10 ? "val" : "test"), k, i }'; printf 'oos\ttrain\tnothing of the kind\nkind00\ttrain\tWant, thing0 now 11!\n'; } >sets/intents.tsv
-    learns A9 "s > 0.9"
+    { printf 'intent\tsplit\ttext\n'; awk 'BEGIN { for (k = 0; k < 20; k++) for (i = 0; i < 12; i++) printf "kind%02d\t%s\twant thing%d now %d\n", k, (i < 8 ? "train" : i < 10 ? "val" : "test"), k, i }'; printf 'oos\ttrain\tnothing of the kind\nkind00\ttrain\tWant, thing0 now 11!\n'; for i in 1 2 3 4 5 6 7; do printf 'oos\ttest\tno idea %d of thing%d or else\n' $i $((3 * i)); done; } >sets/intents.tsv
+    local learned=
+    learns A9 "s > 0.9" && learned=1
     has err "train: 1 texts are left out" && [ "$(wc -l <zoo/data/IntentClassify/train.tsv)" = 161 ] || fail "not the 160 texts"
+    if [ -n "$learned" ]; then
+        # texts of no class are put aside, and told from the test's by the largest probability: every pair by hand
+        [ "$(json out outside)" = 7 ] && [ "$(head -n 1 zoo/data/IntentClassify/aside.tsv)" = text ] && cp out learned.json || fail "what is aside"
+        for part in test aside; do
+            tail -n +2 zoo/data/IntentClassify/$part.tsv | cut -f1 >$part.txt && expect 0 "$wick" predict zoo/IntentClassify/seed-1/last.safetensors $part.txt --index "0-$(($(wc -l <$part.txt) - 1))" --json && mv out $part.json
+        done
+        expect 0 "$wick" zoo eval A9 --out zoo && has out "tells the test's from 7 of no class"
+        command -v python3 >/dev/null && { python3 - <<'P' || fail "another AUC"; }
+import json
+inside, outside = ([max(i["probabilities"].values()) for i in json.load(open(p + ".json"))["images"]] for p in ("test", "aside"))
+want = sum((a > b) + (a == b) / 2 for a in inside for b in outside) / len(inside) / len(outside); got = json.load(open("learned.json"))["results"][0]["outside_auc"]
+assert len(inside) == 40 and len(outside) == 7 and abs(got - want) < 0.005, (got, want)
+P
+    fi
     [ -n "${SANITIZED:-}" ] || expect 0 "$wick" zoo bench A9 --out zoo --trials 20
     mkdir -p bad && sed '5s/train/dev/' sets/intents.tsv >bad/intents.tsv && expect 3 "$wick" zoo train A9 --data bad --out bad && has err 'line 5: the split is train, val, validation or test, not "dev"'
     sed '7s/\t/ /' sets/intents.tsv >bad/intents.tsv && expect 3 "$wick" zoo train A9 --data bad --out bad && has err "line 7 has 2 cells"

@@ -136,6 +136,34 @@ TEST(other_sizes_are_as_torch_makes_them) {
     wick_context_free(&ctx);
 }
 
+TEST(a_part_of_a_picture_has_its_pixels) {
+    static const char text[] = "P3 4 3 255 " /* R, G and B of pixel (y, x) are 10 y + x, and 100 and 200 more */
+                               "0 100 200 1 101 201 2 102 202 3 103 203 10 110 210 11 111 211 12 112 212 13 113 213 "
+                               "20 120 220 21 121 221 22 122 222 23 123 223 ";
+    static const int64_t wrong[][4] = {{0, 0, 0, 1}, {0, 0, 1, 0},  {-1, 0, 1, 1},         {0, -1, 1, 1}, {0, 0, 4, 1},
+                                       {0, 0, 1, 5}, {2, 0, 2, 1},  {0, 3, 1, 2},          {3, 0, 1, 1},  {0, 4, 1, 1},
+                                       {1, 1, 1, -1}, {1, 1, INT64_MAX, 1}, {1, 1, 1, INT64_MAX}};
+    wick_context *ctx = new_context(.threads = 1);
+    wick_image *m, *part;
+    REQUIRE(ctx && wick_image_decode(ctx, text, sizeof text - 1, "a.ppm", 0, &m) == WICK_OK);
+    REQUIRE(wick_image_crop(ctx, m, 1, 2, 2, 2, &part) == WICK_OK);
+    const int64_t *d = wick_image_dims(part);
+    CHECK(d[0] == 3 && d[1] == 2 && d[2] == 2 && wick_image_count(part) == 1);
+    const uint8_t *p = wick_image_pixels(part, 0);
+    for (int c = 0; c < 3; c++)
+        for (int y = 0; y < 2; y++)
+            for (int x = 0; x < 2; x++) CHECK_INT(p[(c * 2 + y) * 2 + x], 100 * c + 10 * (y + 1) + x + 2);
+    wick_image_free(&part);
+    for (size_t i = 0; i < WICK_COUNTOF(wrong); i++) {
+        const int64_t *w = wrong[i];
+        CHECK_INT(wick_image_crop(ctx, m, w[0], w[1], w[2], w[3], &part), WICK_ERR_INVALID);
+        CHECK(!part && strstr(wick_context_error(ctx), "are not within 3 x 4"));
+    }
+    CHECK_INT(wick_image_crop(ctx, m, 0, 0, 1, 1, NULL), WICK_ERR_INVALID);
+    wick_image_free(&m);
+    wick_context_free(&ctx);
+}
+
 TEST(a_long_thin_picture_is_resized_in_linear_time) {
     /* one pass over the row for each output row would be 10^11 steps: the test's time limit */
     enum { LONG = 1 << 24, SIDE = 2048 };

@@ -203,6 +203,73 @@ TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
     wick_context_free(&ctx);
 }
 
+/* A left hand and a right one, and a nose between them: in a mirror the hands change places in their list too. */
+TEST(points_that_are_pairs_change_places_in_a_mirror) {
+    enum { N = 24, WIDTH = 3, H = 9, W = 12, POINTS = 3 };
+    static const struct {
+        const char *text;
+        int mirrors; /* -1: by chance */
+    } cases[] = {{"flip=1", 1}, {"vflip=1", 1}, {"flip=1,vflip=1", 0}, {"flip=0", 0}, {"flip", -1}};
+    static const int64_t pairs[][2] = {{0, 2}};
+    static uint8_t pixels[N][H][W];
+    static float points[N][POINTS][WIDTH];
+    wick_context *ctx = new_context(.threads = 1);
+    wick_dataset *set;
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < POINTS; k++)
+            points[i][k][0] = (float)(2 + 3 * k), points[i][k][1] = (float)(1 + k), points[i][k][2] = (float)(k + 7);
+    const wick_spec fields[] = {{"image", WICK_U8, 2, {H, W}}, {"points", WICK_F32, 2, {POINTS, WIDTH}}};
+    REQUIRE(ctx &&
+            wick_dataset_of_arrays(ctx, N, 2, fields, (const void *[]){pixels, points}, -1, 0, &set) == WICK_OK);
+    wick_loader_options o = {
+        .batch = 5, .seed = 3, .joint = {0, WICK_JOINT_POINTS}, .pairs = pairs, .n_pairs = WICK_COUNTOF(pairs)};
+    wick_loader *loader;
+    for (size_t c = 0; c < WICK_COUNTOF(cases); c++) {
+        wick_transform *t;
+        wick_batch b;
+        int mirrored = 0, seen = 0;
+        REQUIRE(wick_transform_new(ctx, cases[c].text, NULL, &fields[0], &t) == WICK_OK);
+        o.transform = t;
+        REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+        for (;;) {
+            REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
+            if (!b.count) break;
+            for (int64_t i = 0; i < b.count; i++) {
+                const float *p = (const float *)b.fields[1] + i * POINTS * WIDTH;
+                const bool mirrors = wick_transform_mirrors(t, o.seed, 0, b.samples[i]);
+                for (int k = 0; k < POINTS; k++) { /* whole rows are exchanged, and no other */
+                    const int from = mirrors && k != 1 ? 2 - k : k;
+                    CHECK(p[k * WIDTH + 2] == (float)(from + 7));
+                }
+                /* hands keep their order from left to right where the picture itself was mirrored so */
+                if (c == 0) CHECK(p[0] == (float)W - points[0][2][0] && p[2 * WIDTH] == (float)W - points[0][0][0]);
+                if (c == 1) CHECK(p[1] == (float)H - points[0][2][1] && p[0] == points[0][2][0]);
+                mirrored += mirrors, seen++;
+            }
+        }
+        CHECK_INT(seen, N);
+        CHECK(cases[c].mirrors < 0 ? mirrored > 3 && mirrored < N - 3 : mirrored == N * cases[c].mirrors);
+        wick_loader_free(&loader);
+        wick_transform_free(&t);
+    }
+    static const int64_t same[][2] = {{1, 1}}, twice[][2] = {{0, 1}, {2, 0}}, outside[][2] = {{0, POINTS}};
+    const int64_t(*const wrong[])[2] = {same, twice, outside};
+    wick_transform *t;
+    REQUIRE(wick_transform_new(ctx, "flip", NULL, &fields[0], &t) == WICK_OK);
+    o.transform = t;
+    for (size_t k = 0; k < WICK_COUNTOF(wrong); k++) {
+        o.pairs = wrong[k], o.n_pairs = k == 1 ? 2 : 1;
+        CHECK_INT(wick_loader_new(ctx, set, &o, &loader), WICK_ERR_INVALID);
+        CHECK(strstr(wick_context_error(ctx), k < 2 ? "is in a pair already" : "is not among the points"));
+    }
+    o.joint[1] = WICK_JOINT_NONE;
+    CHECK_INT(wick_loader_new(ctx, set, &o, &loader), WICK_ERR_INVALID);
+    CHECK(strstr(wick_context_error(ctx), "pairs are for a joint field"));
+    wick_transform_free(&t);
+    wick_dataset_free(&set);
+    wick_context_free(&ctx);
+}
+
 TEST(texts_that_make_no_sense_are_refused_with_their_column) {
     static const struct {
         const char *text, *why;

@@ -1,5 +1,6 @@
 /* Where the boxes of a part of the data are: by the names of files and folders. */
 #include "box_set.h"
+#include "point_table.h"
 
 #include "../source_kinds.h"
 #include "../../paths.h"
@@ -77,12 +78,12 @@ static bool is_boxes(const char *path, char separator, box_place *p) {
     return p->form != BOX_NONE;
 }
 
-/* instances_SPLIT*.json and the like in the folder of annotations. */
-static bool find_instances(const char *data, const char *split, box_place *p) {
+/* instances_SPLIT*.json, or another beginning, in the folder of annotations. */
+static bool find_begun(const char *data, const char *begins, const char *split, box_place *p) {
     char annotations[BOX_PATH], begin[80], path[BOX_PATH + 256];
     bool found = false;
     if (!folder(data, "annotations", "", annotations)) return false;
-    snprintf(begin, sizeof begin, "instances_%s", split);
+    snprintf(begin, sizeof begin, "%s_%s", begins, split);
     DIR *dir = opendir(annotations);
     for (const struct dirent *e = dir ? readdir(dir) : NULL; e && !found; e = readdir(dir)) {
         if (strncmp(e->d_name, begin, strlen(begin)) != 0 || !source_ends(e->d_name, ".json")) continue;
@@ -116,7 +117,7 @@ static bool find_file(const char *data, const char *split, char separator, box_p
             is_boxes(path, separator, p))
             return true;
     }
-    return *split && find_instances(data, split, p);
+    return *split && find_begun(data, "instances", split, p);
 }
 
 /* The development kit of VOC: ImageSets/Main/SPLIT.txt lists the pictures of a part. */
@@ -146,6 +147,17 @@ bool box_find(const char *data, const char *split, char separator, box_place *p)
     const bool found = find_part(data, "", separator, p);
     p->whole = true;
     return found;
+}
+
+bool box_find_points(const char *data, const char *split, box_place *p) {
+    static const char *const parts[] = {"train", "test", "val", "valid", "validation"};
+    if (box_find(data, split, 0, p) && p->form == BOX_COCO && point_coco_is(p->file)) return true;
+    *p = (box_place){0};
+    if (!path_is_folder(data)) return false;
+    if (find_begun(data, "person_keypoints", split, p)) return point_coco_is(p->file);
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        if (find_begun(data, "person_keypoints", parts[k], p)) return *p = (box_place){0}, false;
+    return false;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -246,21 +258,30 @@ static wick_status read_classes(wick_context *ctx, const char *data, box_set *s)
     return status;
 }
 
-static wick_status read_coco(wick_context *ctx, const char *data, const char *split, const box_place *p, box_set *s) {
-    char paths[4][BOX_PATH];
-    const char *folders[5] = {NULL};
+void box_coco_folders(const char *data, const char *split, const char *file, char (*paths)[BOX_PATH],
+                      const char *folders[BOX_FOLDERS + 1]) {
+    static const char *const begins[] = {"instances_", "person_keypoints_"};
     const char *const firsts[] = {split, "images", "images", ""}, *const seconds[] = {"images", split, "", ""};
     int n = 0;
-    for (int k = 0; k < 4 && path_is_folder(data); k++)
+    for (int k = 0; k < BOX_FOLDERS && path_is_folder(data); k++)
         if (folder(data, firsts[k], seconds[k], paths[n])) folders[n] = paths[n], n++;
     /* COCO's own folders have the year behind: train2017 beside instances_train2017.json */
-    const char *base = strrchr(p->file, '/'), *part = base ? strstr(base, "instances_") : NULL;
-    char year[64];
-    if (part && n < 4) {
-        part += strlen("instances_");
+    const char *base = strrchr(file, '/');
+    for (size_t k = 0; base && k < sizeof begins / sizeof *begins && n < BOX_FOLDERS; k++) {
+        const char *part = strstr(base, begins[k]);
+        char year[64];
+        if (!part) continue;
+        part += strlen(begins[k]);
         snprintf(year, sizeof year, "%.*s", (int)strcspn(part, "."), part);
         if (folder(data, year, "", paths[n]) || folder(data, "images", year, paths[n])) folders[n] = paths[n], n++;
     }
+    folders[n] = NULL;
+}
+
+static wick_status read_coco(wick_context *ctx, const char *data, const char *split, const box_place *p, box_set *s) {
+    char paths[BOX_FOLDERS][BOX_PATH];
+    const char *folders[BOX_FOLDERS + 1];
+    box_coco_folders(data, split, p->file, paths, folders);
     return box_read_coco(ctx, p->file, folders, s);
 }
 

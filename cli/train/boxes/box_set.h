@@ -68,6 +68,10 @@ bool box_is_csv(const char *path, char separator, bool *parted);
 /* COCO's file of instances; pictures are looked for beside it, or in one of these folders, NULL at the end. */
 wick_status box_read_coco(wick_context *ctx, const char *path, const char *const *folders, box_set *s);
 bool box_is_coco(const char *path);
+/* Folders for that, up to BOX_FOLDERS of them, as `folders` points to in `paths`. */
+enum { BOX_FOLDERS = 4 };
+void box_coco_folders(const char *data, const char *split, const char *file, char (*paths)[BOX_PATH],
+                      const char *folders[BOX_FOLDERS + 1]);
 /* NAME.txt of a picture, "CLASS X Y WIDTH HEIGHT" a line, the middle and the size as shares of the picture's. names:
  * of the classes, n_names of them; 0: they are numbered. */
 wick_status box_read_yolo(wick_context *ctx, const char *path, int64_t picture, const char *const *names, int n_names,
@@ -90,6 +94,8 @@ typedef struct box_place {
 } box_place;
 /* Where the boxes of a part of the data are; false: there are none. */
 bool box_find(const char *data, const char *split, char separator, box_place *place);
+/* COCO's JSON of keypoints likewise, as those of boxes are called, or annotations/person_keypoints_SPLIT*.json. */
+bool box_find_points(const char *data, const char *split, box_place *place);
 /* fixed: the names of the classes, NULL: they are learned. */
 wick_status box_read(wick_context *ctx, const char *data, const char *split, const box_place *place, char separator,
                      int n_fixed, const char *const *fixed, box_set *out);

@@ -113,7 +113,7 @@ static wick_status out_of_memory(wick_context *ctx, const char *path) {
     return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
 }
 
-static bool grow(point_table *t) {
+bool point_table_grow(point_table *t) {
     if (t->n < t->room) return true;
     const int64_t room = t->room ? 2 * t->room : 256;
     void *rows = realloc(t->rows, (size_t)room * sizeof *t->rows);
@@ -132,8 +132,8 @@ static wick_status read_row(wick_context *ctx, const char *path, int64_t line, c
         snprintf(file, sizeof file, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, name) >= (int)sizeof file)
         return fail(ctx, path, line, "is no file below the table's folder", name);
     if (!path_exists(file)) return fail(ctx, path, line, "the picture is not there", file);
-    if (!grow(t) || !(t->rows[t->n].path = strdup(file))) return out_of_memory(ctx, path);
-    t->rows[t->n].line = line;
+    if (!point_table_grow(t) || !(t->rows[t->n].path = strdup(file))) return out_of_memory(ctx, path);
+    t->rows[t->n].line = line, t->rows[t->n].boxed = false;
     float *to = t->at + t->n++ * t->points * POINT_WIDTH;
     wick_status status = WICK_OK;
     for (int k = 0; k < t->points && status == WICK_OK; k++, to += POINT_WIDTH) {

@@ -60,6 +60,29 @@ static target_scores scores_of_target(const evaluator *e, int64_t k) {
     return target_sums_scores(&sums);
 }
 
+/* Of waveforms, all targets of a sample together: how much the predictions have of them beside everything else, in dB,
+ * whatever their loudness (Le Roux et al. 2019, arXiv 1811.02508), without subtracting means; the mean over samples that
+ * are not silent. NaN: all are. */
+static double mean_si_sdr(const evaluator *e) {
+    const int64_t k = e->c->classes;
+    double sum = 0;
+    int64_t heard = 0;
+    for (int64_t i = 0; i < e->count; i++) {
+        const float *p = e->kept + i * k, *y = e->targets + i * k;
+        double py = 0, yy = 0, pp = 0;
+        for (int64_t t = 0; t < k; t++) {
+            py += (double)p[t] * (double)y[t];
+            yy += (double)y[t] * (double)y[t];
+            pp += (double)p[t] * (double)p[t];
+        }
+        if (yy == 0) continue;
+        const double signal = py * py / yy;
+        sum += 10 * log10(signal / fmax(pp - signal, 1e-12 * pp));
+        heard++;
+    }
+    return heard ? sum / (double)heard : NAN;
+}
+
 static int measure(const evaluator *e, evaluation *r) {
     const int64_t n = e->c->classes;
     target_scores all = {0};
@@ -74,6 +97,7 @@ static int measure(const evaluator *e, evaluation *r) {
     evaluation_add(r, "mae", "MAE", all.mae, false);
     evaluation_add(r, "rmse", "RMSE", all.rmse, false);
     evaluation_add(r, "mape", "MAPE", all.mape, true);
+    if (strcmp(e->c->loss, "snr") == 0) evaluation_add(r, "si_sdr", "SI-SDR", mean_si_sdr(e), false);
     return CLI_OK;
 }
 

@@ -547,8 +547,17 @@ static wick_status read_all(wick_csv *t, wick_csv_reader *r, const wick_map *map
         return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
     wick_status status =
         wick_csv_decode(&t->alloc, t->path, map->data, map->size, &text, &size, &own, &room, &note, msg);
+    char *table = NULL;
+    size_t table_room = 0;
+    if (status == WICK_OK && wick_csv_is_relation(t->path)) {
+        status = wick_csv_from_relation(&t->alloc, t->path, r->locale, text, size, &table, &size, &table_room,
+                                        &r->skipped, msg);
+        text = table;
+        r->separator = ',', r->decimal = '.', t->options.no_header = false; /* it says them itself */
+    }
     r->end = status == WICK_OK ? text + size : NULL;
     if (status == WICK_OK) status = read_text(t, r, text, note, map->size, msg);
+    wick_release(&t->alloc, table, table_room);
     wick_release(&t->alloc, own, room);
     return status;
 }

@@ -208,3 +208,24 @@ wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_
     wick_release(&ctx->alloc, means, bytes);
     return WICK_OK;
 }
+
+wick_status wick_image_crop(wick_context *ctx, const wick_image *image, int64_t top, int64_t left, int64_t height,
+                            int64_t width, wick_image **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_crop: out is NULL");
+    *out = NULL;
+    const int64_t *d = image->dims;
+    if (top < 0 || left < 0 || height < 1 || width < 1 || top >= d[1] || left >= d[2] || height > d[1] - top ||
+        width > d[2] - left)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "image_crop: %lld x %lld pixels from %lld, %lld on are not within %lld x %lld",
+                                 (long long)height, (long long)width, (long long)top, (long long)left, (long long)d[1],
+                                 (long long)d[2]);
+    wick_msg msg;
+    const wick_status status = new_image(out, &ctx->alloc, image->count, (int64_t[]){d[0], height, width}, &msg);
+    if (status != WICK_OK) return wick_context_fail(ctx, status, "image: %s", msg.text);
+    uint8_t *to = (*out)->pixels;
+    for (int64_t plane = 0; plane < image->count * d[0]; plane++)
+        for (int64_t y = top; y < top + height; y++, to += width)
+            memcpy(to, image->pixels + (plane * d[1] + y) * d[2] + left, (size_t)width);
+    return WICK_OK;
+}

@@ -51,6 +51,17 @@ static void *place_of(const wick_sample_pipeline *m, const wick_slot *slot, int 
     return (char *)slot->fields[k] + (size_t)i * rows * m->row_bytes[k];
 }
 
+/* In a mirror a left hand is a right one. */
+static void exchange(const wick_sample_pipeline *m, int64_t wide, float *points) {
+    for (int64_t k = 0; k < m->n_pairs; k++) {
+        float *a = points + m->pairs[k][0] * wide, *b = points + m->pairs[k][1] * wide;
+        for (int64_t i = 0; i < wide; i++) {
+            const float kept = a[i];
+            a[i] = b[i], b[i] = kept;
+        }
+    }
+}
+
 /* Fields that belong to the picture. */
 static void join(const wick_sample_pipeline *m, wick_worker_scratch *b, const wick_slot *slot, int64_t i,
                  int64_t sample) {
@@ -62,8 +73,10 @@ static void join(const wick_sample_pipeline *m, wick_worker_scratch *b, const wi
         const uint64_t epoch = (uint64_t)slot->epoch;
         const int rank = m->fields[k].rank;
         const int64_t wide = rank ? m->fields[k].dims[rank - 1] : 1;
-        if (m->joint[k] == WICK_JOINT_POINTS)
+        if (m->joint[k] == WICK_JOINT_POINTS) {
             wick_transform_wide_points(m->transform, m->seed, epoch, sample, n / wide, wide, place);
+            if (m->n_pairs && wick_transform_mirrors(m->transform, m->seed, epoch, sample)) exchange(m, wide, place);
+        }
         if (m->joint[k] == WICK_JOINT_BOXES)
             wick_transform_wide_boxes(m->transform, m->seed, epoch, sample, n / wide, wide, place);
         if (m->joint[k] != WICK_JOINT_MASK) continue;

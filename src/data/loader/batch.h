@@ -56,6 +56,8 @@ typedef struct wick_sample_pipeline {
     bool mixes;      /* samples are mixed, and classes, the second field, with them: */
     int64_t classes; /* f32 [classes] */
     wick_joint joint[WICK_DATASET_FIELDS];
+    const int64_t (*pairs)[2]; /* of joint points, n_pairs of them */
+    int64_t n_pairs;
     size_t mask_bytes; /* of one */
     int n_masks;
     wick_pixel_map map;

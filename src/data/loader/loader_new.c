@@ -187,6 +187,28 @@ static wick_status set_joint(wick_context *ctx, wick_sample_pipeline *m, const w
     return WICK_OK;
 }
 
+/* Points that are each other in a mirror. */
+static wick_status set_pairs(wick_context *ctx, wick_sample_pipeline *m, const wick_loader_options *o) {
+    int64_t points = INT64_MAX; /* of the field with the fewest */
+    for (int k = 1; k < m->n_fields; k++)
+        if (m->joint[k] == WICK_JOINT_POINTS)
+            points = WICK_MIN(points, m->fields[k].rank == 2 && !m->varies[k] ? m->fields[k].dims[0] : 0);
+    if (!o->n_pairs) return WICK_OK;
+    if (o->n_pairs < 0 || !o->pairs || points < 1 || points == INT64_MAX)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "loader: pairs are for a joint field of points, f32 [points, 2 or more]");
+    for (int64_t i = 0; i < 2 * o->n_pairs; i++) {
+        const int64_t at = o->pairs[i / 2][i % 2];
+        bool again = false;
+        for (int64_t j = 0; j < i; j++) again |= o->pairs[j / 2][j % 2] == at;
+        if (at < 0 || at >= points || again)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: pair %lld: point %lld %s", (long long)(i / 2),
+                                     (long long)at, again ? "is in a pair already" : "is not among the points");
+    }
+    m->pairs = o->pairs, m->n_pairs = o->n_pairs;
+    return WICK_OK;
+}
+
 /* Classes become numbers that can be mixed. */
 static wick_status set_mixing(wick_context *ctx, wick_sample_pipeline *m, const wick_dataset *d) {
     wick_spec *f = &m->fields[1];
@@ -253,6 +275,7 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
         m->row_bytes[0] = bytes;
     }
     WICK_TRY(set_joint(ctx, m, d, o));
+    WICK_TRY(set_pairs(ctx, m, o));
     WICK_TRY(set_mixing(ctx, m, d));
     for (int k = 0; k < m->n_fields; k++) {
         int64_t rows = 1;

@@ -747,6 +747,12 @@ void wick_transform_wide_points(const wick_transform *t, uint64_t seed, uint64_t
         points[0] = (float)x, points[1] = (float)y;
     }
 }
+bool wick_transform_mirrors(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample) {
+    draws d;
+    if (t->signal) return false;
+    const place p = place_of(t, &d, seed, epoch, sample);
+    return p.mirrored != p.upturned;
+}
 void wick_transform_points(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
                            float *points) {
     wick_transform_wide_points(t, seed, epoch, sample, n, 2, points);

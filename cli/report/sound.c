@@ -1,8 +1,9 @@
-/* draw_audio.c: a recording as SVG: its samples over time, above its spectrogram. */
-#include "../report/chart.h"
-#include "data.h"
-#include "../report/html.h"
-#include "../report/png.h"
+/* sound.c: a recording as SVG: its samples over time, above its spectrogram. */
+#include "sound.h"
+
+#include "chart.h"
+#include "html.h"
+#include "png.h"
 
 #include "wick/signal.h"
 
@@ -23,13 +24,12 @@ enum {
 };
 
 /* Grey, from what is RANGE_DB below the loudest to that; frequencies upward. [bins, frames], malloc'ed. */
-static wick_status spectrogram(wick_context *ctx, const wick_audio *audio, uint8_t **pixels, int64_t *bins,
+static wick_status spectrogram(wick_context *ctx, const float *samples, int64_t n, uint8_t **pixels, int64_t *bins,
                                int64_t *frames) {
-    const int64_t n = wick_audio_length(audio);
     int64_t hop = n / FRAMES;
     if (hop < FFT / 4) hop = FFT / 4;
     wick_scope *scope = wick_scope_open(ctx);
-    wick_tensor *x = wick_from(ctx, WICK_F32, 1, &n, wick_audio_samples(audio, 0));
+    wick_tensor *x = wick_from(ctx, WICK_F32, 1, &n, samples);
     wick_tensor *power = wick_complex_abs2(
         wick_stft(x, &(wick_stft_options){.n_fft = FFT,
                                           .hop = hop,
@@ -70,26 +70,29 @@ static void draw_wave(FILE *out, const float *x, int64_t n, const axis *time, co
     fputs("\"/>\n", out);
 }
 
-wick_status draw_audio(FILE *out, wick_context *ctx, const wick_audio *audio, const char *title) {
+wick_status sound_draw(FILE *out, wick_context *ctx, const float *samples, int64_t n, int64_t rate, const char *title,
+                       bool alone) {
     uint8_t *pixels;
     int64_t bins, frames;
-    wick_status status = spectrogram(ctx, audio, &pixels, &bins, &frames);
+    wick_status status = spectrogram(ctx, samples, n, &pixels, &bins, &frames);
     if (status != WICK_OK) return status;
-    const double seconds = (double)wick_audio_length(audio) / (double)wick_audio_rate(audio), top = TOP + WAVE + GAP,
+    const double seconds = (double)n / (double)rate, top = TOP + WAVE + GAP,
                  bottom = top + SPECTRUM;
     const axis time = {0, seconds > 0 ? seconds : 1, 0, LEFT, WIDTH - RIGHT}, level = {-1, 1, 1, TOP + WAVE, TOP},
-               pitch = {0, (double)wick_audio_rate(audio) / 2000, 1, bottom, top};
+               pitch = {0, (double)rate / 2000, 1, bottom, top};
     svg_open(out, WIDTH, bottom + 44, title,
              "Above, the samples over time; below, the spectrogram: how loud each frequency is, in grey, 80 dB below "
              "the loudest to that.");
-    fputs("<style>\n", out);
-    html_style(out);
-    fputs("svg{background:var(--card);font-family:system-ui,sans-serif}\n</style>\n", out);
+    if (alone) {
+        fputs("<style>\n", out);
+        html_style(out);
+        fputs("svg{background:var(--card);font-family:system-ui,sans-serif}\n</style>\n", out);
+    }
     fprintf(out, "<text class=\"strong\" x=\"%d\" y=\"18\">", LEFT);
-    html_print(out, "%s: %.2f s at %lld Hz", title, seconds, (long long)wick_audio_rate(audio));
+    html_print(out, "%s: %.2f s at %lld Hz", title, seconds, (long long)rate);
     fputs("</text>\n", out);
     axis_draw_y(out, &level, LEFT, WIDTH - RIGHT, "");
-    draw_wave(out, wick_audio_samples(audio, 0), wick_audio_length(audio), &time, &level);
+    draw_wave(out, samples, n, &time, &level);
     fprintf(out, "<image x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" preserveAspectRatio=\"none\" href=\"", LEFT,
             top, WIDTH - LEFT - RIGHT, SPECTRUM);
     if (!png_data_uri(out, pixels, bins, frames, 1)) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory");
