@@ -148,4 +148,37 @@ test_tune_batch() {
     expect 2 "$wick" tune batch && has err "needs MODEL"
     expect 3 "$wick" tune batch nowhere.onnx
 }
+# Makes a cgroup whose memory can be limited, of either generation.
+can_limit() {
+    group=/sys/fs/cgroup/memory/wick-test-$$ limit=memory.limit_in_bytes events=memory.oom_control
+    if ! [ -d /sys/fs/cgroup/memory ]; then
+        group=/sys/fs/cgroup/wick-test-$$ limit=memory.max events=memory.events
+    fi
+    mkdir "$group" 2>/dev/null && [ -w "$group/$limit" ] && [ -w "$group/cgroup.procs" ] && return 0
+    rmdir "$group" 2>/dev/null
+    return 1
+}
+in_group() (
+    echo "$BASHPID" >"$group/cgroup.procs" && exec "$@"
+)
+# What the search says fits does: of a cgroup it takes what is left, runs sizes up to the largest there, and the same
+# training runs there by itself afterwards. Nobody is killed.
+test_batch_in_a_cgroup_of_exactly_the_limit() {
+    [ -z "${SANITIZED:-}" ] || return 0 # their shadow takes more
+    can_limit || { echo "  skipped: no cgroup with a limit of memory can be made here"; return 0; }
+    local bytes batch fits
+    for bytes in 16777216 33554432; do
+        echo $bytes >"$group/$limit"
+        expect 0 in_group "$wick" tune batch "${net[@]}" --train --most 4096 --time 0.1 --latency 100000 --json
+        [ "$(json out memory)" -lt $bytes ] && [ "$(json out memory)" -gt $((bytes / 2)) ] || fail "$(json out memory) of $bytes"
+        fits=$(tr -d '\n' <out | grep -o '"batch": [0-9]*, *"bytes": [0-9]*, *"fits": true' | tail -n 1)
+        batch=$(echo "$fits" | grep -o '[0-9]*' | head -n 1)
+        [ "$(echo "$fits" | grep -o '[0-9]*' | tail -n 1)" -gt $((bytes / 3)) ] && has out '"fits": false' || fail "$fits is not the largest"
+        # advice isn't raced where that would take as much again
+        expect 0 in_group "$wick" profile "${net[@]}" --train --batch "$batch" --runs 30 && has out "30 runs"
+        [ "$(nproc)" = 1 ] || has err "note: advice about --threads $(nproc) could not be raced: it takes"
+        grep -q '^oom_kill 0' "$group/$events" || fail "$(cat "$group/$events")"
+    done
+    rmdir "$group" || fail "$group is still in use"
+}
 test_main
