@@ -37,8 +37,8 @@ typedef struct wick_batch_search {
     double memory_part;
     size_t memory;       /* instead: so many bytes; 0: by memory_part */
     double latency;      /* seconds that the 95th percentile of runs may take; 0: 0.01 */
-    /* for each size; 0: 0.2. At least 5 runs, of slow ones as many as begin in ten times the seconds, at most 10,000;
-     * one more before them warms up */
+    /* for each size; 0: 0.2. At least 5 runs, of slow ones as many as begin in ten times the seconds and 2 s; at most
+     * 10,000. One more before them warms up */
     double seconds;
 } wick_batch_search;
 

@@ -7,7 +7,7 @@
 #include "base/cpu.h"
 #include "exec/exec.h"
 
-enum { LEAST_RUNS = 5, MOST_RUNS = 10000, LONG = 10, KNEE_POINTS = 1 << 16 };
+enum { LEAST_RUNS = 5, MOST_RUNS = 10000, KNEE_POINTS = 1 << 16 };
 
 size_t wick_memory_available(void) { return (size_t)WICK_MIN(wick_memory_left(""), SIZE_MAX); }
 
@@ -103,7 +103,7 @@ static wick_status measure(subject *s, double seconds, wick_batch_result *r) {
     for (int64_t i = -1; status == WICK_OK && i < MOST_RUNS; i++) { /* one to warm up */
         const uint64_t from = wick_now_ns();
         const double spent = (double)(from - began) * 1e-9;
-        if ((i >= LEAST_RUNS && spent > seconds) || (i >= 1 && spent > LONG * seconds)) break;
+        if ((i >= LEAST_RUNS && spent > seconds) || (i >= 1 && spent > WICK_MAX(10 * seconds, 2))) break;
         status = wick_run(s->ws, (const void *const *)s->in, NULL);
         if (status != WICK_OK) (void)wick_context_fail(s->ctx, status, "%s", wick_workspace_error(s->ws));
         if (i >= 0) times[i] = (double)(wick_now_ns() - from) * 1e-9, r->runs = i + 1;
