@@ -27,6 +27,12 @@ for tag, key in ("step/loss", "loss"), ("step/lr", "lr"), ("step/accuracy", "acc
 histograms = curves.Tags()["histograms"]
 print(f"{len(steps)} steps in {len(curves.Tags()['scalars'])} curves, {len(histograms)} histograms of "
       f"{len(curves.Histograms(histograms[0]))} epochs")
+graph = curves.Graph()
+names = {node.name for node in graph.node}
+assert len(names) == len(graph.node) > 10
+assert all(of.split(":")[0] in names for node in graph.node for of in node.input)
+assert all("_output_shapes" in node.attr for node in graph.node)
+print(f"a graph of {len(names)} nodes: {len({n.split('/')[0] for n in names if '/' in n})} groups")
 if len(sys.argv) > 3:
     families = list(text_string_to_metric_families(open(sys.argv[3]).read()))
     print(f"{len(families)} metrics, {sum(len(f.samples) for f in families)} samples")

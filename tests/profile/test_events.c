@@ -83,6 +83,33 @@ TEST(events_have_tensorboard_s_bytes) {
     wick_context_free(&ctx);
 }
 
+static wick_status record_sum(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_sum(wick_matmul(in[0], in[0]), WICK_ALL_AXES, false);
+    return WICK_OK;
+}
+/* Every node is there by its op, and names its inputs. TensorBoard's own reader: tests/profile/check_events.py. */
+TEST(a_graph_is_an_event) {
+    wick_context *ctx = new_context(.threads = 1);
+    wick_events *e = NULL;
+    wick_plan *plan = NULL;
+    char path[128];
+    const wick_spec in = {.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {3, 3}};
+    snprintf(path, sizeof path, "%s/graph", folder);
+    REQUIRE(wick_compile(ctx, record_sum, NULL, 1, &in, 1, NULL, &plan) == WICK_OK);
+    REQUIRE(wick_events_open(ctx, path, 0, &e) == WICK_OK);
+    CHECK_INT(wick_events_graph(e, NULL), WICK_ERR_INVALID);
+    CHECK_INT(wick_events_graph(e, plan), WICK_OK);
+    CHECK_INT(wick_events_close(&e), WICK_OK);
+    size_t size;
+    const uint8_t *bytes = read_folder(path, &size);
+    static const char *const parts[] = {"matmul_1", "sum_2", "_output_shapes", "f32"};
+    for (size_t i = 0; i < WICK_COUNTOF(parts); i++)
+        CHECK_MSG(memmem(bytes, size, parts[i], strlen(parts[i])), "%s", parts[i]);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
 TEST(events_refuse_what_makes_no_curve) {
     wick_context *ctx = new_context(.threads = 1);
     wick_events *e = NULL;
