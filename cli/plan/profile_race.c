@@ -3,6 +3,7 @@
 #include "../context.h"
 #include "../term/log.h"
 
+#include "wick/batch_size.h"
 #include "wick/context.h"
 
 #include <stdio.h>
@@ -40,7 +41,18 @@ static double median_ratio(const bound *was, const bound *other) {
     return ratio[n / 2];
 }
 
+/* A race needs what was profiled once more, beside it. */
+static bool has_room(const bound *was, char *why, size_t size) {
+    const wick_plan_info *i = &was->info;
+    const size_t bytes = i->arena_bytes + i->scratch_bytes + i->input_bytes + i->output_bytes + i->state_bytes,
+                 left = wick_memory_available();
+    if (!left || (double)bytes <= 0.9 * (double)left) return true;
+    snprintf(why, size, "it takes %.4g MB once more, and %.4g MB are left", (double)bytes * 1e-6, (double)left * 1e-6);
+    return false;
+}
+
 static double run_with(const bound *was, int threads) {
+    char why[512];
     cli_options o = *was->p->o;
     wick_context *ctx = NULL;
     planned p = {0};
@@ -51,14 +63,18 @@ static double run_with(const bound *was, int threads) {
     o.quiet = true; /* what is to be said has been; standard output is the profile's */
     o.json = false;
     log_setup(&o);
-    const bool opened = cli_context(&ctx, &o, (wick_context_options){.jit = WICK_JIT_WAIT}) == CLI_OK;
+    log_catch(why, sizeof why);
+    const bool opened =
+        has_room(was, why, sizeof why) && cli_context(&ctx, &o, (wick_context_options){.jit = WICK_JIT_WAIT}) == CLI_OK;
     if (opened && planned_open(&p, &o, ctx) == CLI_OK) {
         if (bound_open(&b, &p) == CLI_OK) speed = median_ratio(was, &b);
         bound_close(&b);
     }
     planned_free(&p);
     wick_context_free(&ctx);
+    log_catch(NULL, 0);
     log_setup(was->p->o);
+    if (speed <= 0 && *why) talk("note: advice about --threads %d could not be raced: %s", threads, why);
     return speed;
 }
 

@@ -34,6 +34,18 @@ static void leave(void) {
     if (divert.leave) divert.leave(divert.user);
 }
 
+/* Where what goes wrong is kept instead of being said. */
+static struct {
+    char *text;
+    size_t size;
+} caught;
+
+void log_catch(char *text, size_t size) {
+    caught.text = text;
+    caught.size = size;
+    if (text && size) text[0] = 0;
+}
+
 void log_setup(const cli_options *options) {
     setup.quiet = options->quiet;
     setup.json = options->json;
@@ -124,6 +136,10 @@ int log_fail(int code, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (caught.text) {
+        if (!caught.text[0]) snprintf(caught.text, caught.size, "%s", text);
+        return code;
+    }
     leave();
     fprintf(stderr, "wick%s%s%s: ", setup.command ? " " : "", setup.command ? setup.command : "", setup.rank);
     write_shown(stderr, text, strlen(text));

@@ -27,6 +27,9 @@ WICK_PRINTF(1, 2) void log_print(const char *format, ...);
 void log_lines(const char *text);
 /* What went wrong, as one line on standard error, and with --json as an object on standard output. Returns code. */
 WICK_PRINTF(2, 3) int log_fail(int code, const char *format, ...);
+/* What goes wrong from now on is put into text[size] instead, in the line of the first; NULL: as it was. For what may
+ * go wrong without harm. */
+void log_catch(char *text, size_t size);
 /* The exit code for a status: `blame`, unless it was memory, the machine or Wick itself that failed. */
 int log_code(wick_status status, int blame);
 /* What went wrong: the context's text, or the status's name where it has none, as when memory ran out. */

@@ -501,7 +501,8 @@ static int train(training *t) {
         talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",
              (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
     }
-    if ((code = curves_open(&t->curves, o, t->ctx, t->r.state.step > 0 ? t->r.state.step + 1 : 0)) != CLI_OK)
+    if ((code = curves_open(&t->curves, o, t->ctx, t->r.state.step > 0 ? t->r.state.step + 1 : 0)) != CLI_OK ||
+        (code = curves_graph(&t->curves, t->t.steps[1][0].plan)) != CLI_OK)
         return code;
     const bool board = o->dashboard && dashboard_open(&t->board, t->c.arch,
                                                       training_chooser(t) ? "score of validation" : "score", threads);

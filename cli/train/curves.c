@@ -44,6 +44,11 @@ int curves_open(curves *c, const cli_options *o, wick_context *ctx, int64_t step
     return is_served(o->metrics) ? serve(c) : write_metrics(c);
 }
 
+int curves_graph(curves *c, const wick_plan *plan) {
+    const wick_status status = c->events ? wick_events_graph(c->events, plan) : WICK_OK;
+    return status == WICK_OK ? CLI_OK : failed(c, "tensorboard", status);
+}
+
 void curves_begin(curves *c) { wick_monitor_begin(c->monitor); }
 
 static wick_status scalar(const curves *c, wick_status before, const char *tag, int64_t step, double value) {

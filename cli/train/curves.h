@@ -28,6 +28,8 @@ typedef struct curves {
 int curves_check(const cli_options *o);
 /* For a run that goes on after `step` steps. Exit codes; what went wrong has been said. */
 int curves_open(curves *c, const cli_options *o, wick_context *ctx, int64_t step);
+/* The graph of a step, where curves are written. */
+int curves_graph(curves *c, const wick_plan *plan);
 /* A step begins; it has ended, as step `step`, counted from 1. */
 void curves_begin(curves *c);
 int curves_step(curves *c, int64_t step, int64_t samples, double loss, double accuracy, double lr);

@@ -33,10 +33,13 @@ typedef struct wick_batch_result {
 
 typedef struct wick_batch_search {
     int64_t least, most; /* of a sweep by twos, the last of them most: 1, 2, 4 ... 256; 0: these */
-    double memory_part;  /* of the memory that is available, which a run may take; 0: 0.9 */
+    /* of the memory that is available, and of what the context's max_memory leaves, which a run may take; 0: 0.9 */
+    double memory_part;
     size_t memory;       /* instead: so many bytes; 0: by memory_part */
     double latency;      /* seconds that the 95th percentile of runs may take; 0: 0.01 */
-    double seconds;      /* for each size; 0: 0.2. At least 5 runs, at most 10,000 */
+    /* for each size; 0: 0.2. At least 5 runs, of slow ones as many as begin in ten times the seconds and 2 s; at most
+     * 10,000. One more before them warms up */
+    double seconds;
 } wick_batch_search;
 
 typedef struct wick_batch_sizes {

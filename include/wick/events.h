@@ -1,4 +1,5 @@
-/* wick/events.h: curves for TensorBoard: scalars, histograms, pictures and texts in an event file of its format.
+/* wick/events.h: curves for TensorBoard: scalars, histograms, pictures, texts and graphs in an event file of its
+ * format.
  *
  *   wick_events_open(ctx, "runs/1", 0, &e);
  *   wick_events_scalar(e, "train/loss", step, loss);
@@ -8,7 +9,7 @@
 #ifndef WICK_EVENTS_H
 #define WICK_EVENTS_H
 
-#include "wick/context.h"
+#include "wick/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +36,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_events_picture(wick_events *events, co
                                                          int64_t height, int64_t width, const void *bytes, size_t size);
 WICK_API WICK_MUST_CHECK wick_status wick_events_text(wick_events *events, const char *tag, int64_t step,
                                                       const char *text);
+/* The nodes that a plan has after its passes, for the page "Graphs": "layer/op_number", in groups by the dots of
+ * layers' names, with the shapes of their results. One a folder: TensorBoard shows the last. */
+WICK_API WICK_MUST_CHECK wick_status wick_events_graph(wick_events *events, const wick_plan *plan);
 /* What was added reaches the file. It does so by itself when a second has passed since the last time. */
 WICK_API WICK_MUST_CHECK wick_status wick_events_flush(wick_events *events);
 

@@ -106,7 +106,7 @@ typedef struct wick_memory_pool_options {
     double growth;  /* where they are too few, this many times as many, up to max; 0: 1.5. From 1.01 to 16 */
     size_t max;     /* bytes; beyond it memory is out, and wick_context_error has the figures. 0: 8 GiB; at most 2^47 */
     /* Pages that lie free go back to the system where they are more than this part of what it may take, or where those
-     * between blocks are more than half this part of `extent`; 0: 0.15. All but 1 MiB of them do when nothing is in use
+     * between blocks are more than this part of `extent`; 0: 0.15. All but 1 MiB of them do when nothing is in use
      */
     double fragmentation;
     /* Pages of 2 MiB that the machine keeps for who asks (hugetlbfs, sysctl vm.nr_hugepages). Capacity comes of them,

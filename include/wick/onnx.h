@@ -5,6 +5,7 @@
 
 #include "wick/dynamic.h"
 #include "wick/nn.h"
+#include "wick/weights.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +57,10 @@ typedef struct wick_onnx wick_onnx;
  * running fails. limits may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits,
                                                     wick_onnx **out);
+/* As wick_weights_advise and _resident, of the file and of those with its external data. WICK_WEIGHTS_DONE once plans
+ * have run: they have their weights as kernels read them, and the file's pages need not stay beside those. */
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_advise(wick_onnx *onnx, wick_weights_use use);
+WICK_API bool wick_onnx_resident(const wick_onnx *onnx, size_t *bytes);
 /* Plans and tensors made from it must be freed before. Null-safe, nulls. */
 WICK_API void wick_onnx_free(wick_onnx **onnx);
 /* Its weights by their names, freed with it. Float initializers of 1 dim and more are parameters, and so are float

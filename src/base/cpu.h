@@ -24,6 +24,11 @@ void wick_extensions_mask(unsigned mask);
 int wick_cgroup_cpus(const char *root);
 /* The bytes of memory that they allow; 0: no limit. */
 uint64_t wick_cgroup_memory(const char *root);
+/* The bytes that they still leave, 1 or more; 0: no limit. */
+uint64_t wick_cgroup_memory_left(const char *root);
+/* The bytes that this process can still take: what the machine has, its cgroups and its limit of addresses leave; 0:
+ * not known. */
+uint64_t wick_memory_left(const char *root);
 /* Reads a small file of /proc or /sys into text[cap], terminated, cut where it is longer; false: not readable or empty.
  */
 bool wick_text_of_file(const char *path, char *text, size_t cap);

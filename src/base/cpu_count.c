@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -71,6 +72,24 @@ static void lower_to_memory(const char *dir, bool v2, uint64_t *bytes) {
     if (n > 0 && n < 1ull << 62) lower(bytes, n);
 }
 
+/* Bytes that one cgroup still gives: its limit less what it uses. Pages of files that nobody has looked at lately count
+ * as used, and are given up as soon as somebody asks. At least 1. */
+static void lower_to_left(const char *dir, bool v2, uint64_t *bytes) {
+    char text[FILE_MAX];
+    uint64_t limit = 0;
+    unsigned long long used, idle = 0;
+    lower_to_memory(dir, v2, &limit);
+    if (!limit || !read_in(dir, v2 ? "memory.current" : "memory.usage_in_bytes", text, sizeof text) ||
+        sscanf(text, "%llu", &used) != 1)
+        return;
+    if (read_in(dir, "memory.stat", text, sizeof text)) {
+        const char *at = strstr(text, v2 ? "\ninactive_file " : "\ntotal_inactive_file ");
+        if (at) (void)sscanf(at, "%*s %llu", &idle);
+    }
+    used -= WICK_MIN(idle, used);
+    lower(bytes, limit > used ? limit - used : 1);
+}
+
 /* A cgroup is bound by its own quota and by each ancestor's. The path may not exist under the mount (a container
  * without its own cgroup namespace sees the host's path); the mount's root then is the container's own cgroup. */
 static void lower_to_path(const char *mount, const char *path, bool v2, lower_fn *fn, uint64_t *limit) {
@@ -123,6 +142,32 @@ static uint64_t cgroup_limit(const char *root, const char *controller, lower_fn 
 
 int wick_cgroup_cpus(const char *root) { return (int)cgroup_limit(root, "cpu", lower_to_quota); }
 uint64_t wick_cgroup_memory(const char *root) { return cgroup_limit(root, "memory", lower_to_memory); }
+uint64_t wick_cgroup_memory_left(const char *root) { return cgroup_limit(root, "memory", lower_to_left); }
+
+/* What the process's own limit of addresses (ulimit -v) leaves; 0: no limit. */
+static uint64_t addresses_left(void) {
+    struct rlimit limit;
+    char text[128];
+    unsigned long long pages;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        !wick_text_of_file("/proc/self/statm", text, sizeof text) || sscanf(text, "%llu", &pages) != 1)
+        return 0;
+    const uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 1;
+}
+
+uint64_t wick_memory_left(const char *root) {
+    char path[PATH_LEN], text[FILE_MAX];
+    uint64_t left = 0;
+    unsigned long long kb;
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    const char *at = wick_text_of_file(path, text, sizeof text) ? strstr(text, "\nMemAvailable:") : NULL;
+    if (at && sscanf(at, "%*s %llu", &kb) == 1) lower(&left, (uint64_t)kb * 1024);
+    const uint64_t others[] = {wick_cgroup_memory_left(root), addresses_left()};
+    for (size_t i = 0; i < WICK_COUNTOF(others); i++)
+        if (others[i]) lower(&left, others[i]);
+    return left;
+}
 
 static int online_cpus(void) {
     long n = sysconf(_SC_NPROCESSORS_ONLN);

@@ -57,7 +57,8 @@ static void pair(uint64_t *ticks, uint64_t *ns) {
 static double tsc_tick_ns;
 static pthread_once_t tsc_once = PTHREAD_ONCE_INIT;
 static void measure_tsc(void) {
-    if (!tsc_is_steady()) return;
+    const char *asked = getenv("WICK_CLOCK");
+    if ((asked && strcmp(asked, "monotonic") == 0) || !tsc_is_steady()) return;
     uint64_t ticks[2] = {0}, ns[2] = {0};
     pair(&ticks[0], &ns[0]);
     while (wick_now_ns() - ns[0] < SETTLE_NS) continue;

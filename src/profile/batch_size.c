@@ -2,60 +2,24 @@
 #include "wick/batch_size.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cpu.h"
 #include "exec/exec.h"
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 10000, KNEE_POINTS = 1 << 16 };
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+size_t wick_memory_available(void) { return (size_t)WICK_MIN(wick_memory_left(""), SIZE_MAX); }
 
-/* A number of /proc/meminfo, in bytes. */
-static size_t meminfo(const char *key) {
-    char line[256];
-    unsigned long long kb = 0;
-    FILE *f = fopen("/proc/meminfo", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), ": %llu", &kb) == 1) break;
-    if (f) fclose(f);
-    return (size_t)kb * 1024;
-}
-
-static size_t number_in(const char *path) {
-    unsigned long long v = 0;
-    FILE *f = fopen(path, "r");
-    if (!f) return 0;
-    if (fscanf(f, "%llu", &v) != 1) v = 0;
-    fclose(f);
-    return (size_t)v;
-}
-
-/* What the cgroup of this process uses now; 0: not known. */
-static size_t cgroup_used(void) {
-    char line[4096], path[4300];
-    size_t used = 0;
-    FILE *f = fopen("/proc/self/cgroup", "r");
-    while (f && !used && fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\n")] = 0;
-        if (strncmp(line, "0::", 3) == 0) {
-            snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", line + 3);
-            used = number_in(path);
-        }
+/* What a run may take: part of what is there, and of what the context's own budget leaves. */
+static size_t memory_for(const wick_context *ctx, const wick_batch_search *o) {
+    if (o->memory) return o->memory;
+    size_t available = wick_memory_available();
+    if (ctx->budget.max) {
+        const size_t used = atomic_load(&ctx->budget.used), left = ctx->budget.max > used ? ctx->budget.max - used : 1;
+        available = available ? WICK_MIN(available, left) : left;
     }
-    if (f) fclose(f);
-    if (!used) used = number_in("/sys/fs/cgroup/memory.current");
-    return used ? used : number_in("/sys/fs/cgroup/memory/memory.usage_in_bytes");
-}
-
-size_t wick_memory_available(void) {
-    size_t bytes = meminfo("MemAvailable");
-    const uint64_t limit = wick_limits_get().memory;
-    if (limit) {
-        const size_t used = cgroup_used(), left = limit > used ? (size_t)limit - used : 0;
-        bytes = bytes ? WICK_MIN(bytes, left) : left;
-    }
-    return bytes;
+    return available ? (size_t)(o->memory_part * (double)available) : SIZE_MAX;
 }
 
 /* ---- the knee ---------------------------------------------------------------------------------------------------- */
@@ -138,7 +102,8 @@ static wick_status measure(subject *s, double seconds, wick_batch_result *r) {
     const uint64_t began = wick_now_ns();
     for (int64_t i = -1; status == WICK_OK && i < MOST_RUNS; i++) { /* one to warm up */
         const uint64_t from = wick_now_ns();
-        if (i >= LEAST_RUNS && (double)(from - began) * 1e-9 > seconds) break;
+        const double spent = (double)(from - began) * 1e-9;
+        if ((i >= LEAST_RUNS && spent > seconds) || (i >= 1 && spent > WICK_MAX(10 * seconds, 2))) break;
         status = wick_run(s->ws, (const void *const *)s->in, NULL);
         if (status != WICK_OK) (void)wick_context_fail(s->ctx, status, "%s", wick_workspace_error(s->ws));
         if (i >= 0) times[i] = (double)(wick_now_ns() - from) * 1e-9, r->runs = i + 1;
@@ -226,8 +191,7 @@ wick_status wick_find_batch(wick_context *ctx, wick_status (*make)(void *user, i
             "find_batch: sizes %lld to %lld, a part %g of memory, a latency of %g s, %g s for each: "
             "1 to 2^32, above 0 to 1, above 0, above 0",
             (long long)o.least, (long long)o.most, o.memory_part, o.latency, o.seconds);
-    const size_t available = wick_memory_available();
-    out->memory = o.memory ? o.memory : available ? (size_t)(o.memory_part * (double)available) : SIZE_MAX;
+    out->memory = memory_for(ctx, &o);
     for (int64_t batch = o.least; out->n < WICK_BATCH_SIZES; batch = WICK_MIN(2 * batch, o.most)) {
         wick_batch_result *r = &out->at[out->n];
         r->batch = batch;

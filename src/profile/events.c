@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tensor/tensor.h"
+#include "exec/exec.h"
 
 enum { FLUSH_NS = 1000000000, BUCKETS = 774 }; /* of either sign: 1e-12 to 1e20, each a tenth wider */
 
@@ -309,4 +309,76 @@ wick_status wick_events_text(wick_events *e, const char *tag, int64_t step, cons
     text(&tensor, 8, what);
     message(&p, 8, &tensor);
     return add_value(e, tag, step, "text", &p);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+/* The layer of "net.c:12 conv1", of "layer conv1", or of an imported node's own name; "": a line alone. */
+static const char *layer_of(const char *site) {
+    static const char word[] = "layer ";
+    const char *blank = site ? strchr(site, ' ') : NULL;
+    if (!site) return "";
+    if (strncmp(site, word, sizeof word - 1) == 0) return site + sizeof word - 1;
+    if (blank) return blank + 1;
+    const char *colon = strrchr(site, ':');
+    return colon && colon[1] >= '0' && colon[1] <= '9' ? "" : site;
+}
+
+/* Letters, digits and what else GraphDef's names may have; dots part groups. */
+static size_t node_name(const wick_node *node, char *out, size_t size) {
+    const char *layer = layer_of(node->site);
+    const int n = snprintf(out, size, "%.200s%s%s_%u", layer, *layer ? "/" : "", node->op->name, node->position);
+    for (char *c = out; *c; c++) {
+        const bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+        if (*c == '.')
+            *c = '/';
+        else if (!plain && *c != '/' && *c != '-')
+            *c = '_';
+    }
+    return (size_t)n;
+}
+
+/* Entry `key` of a node's attributes. */
+static void attribute(proto *node, const char *key, proto *value) {
+    proto entry = {0};
+    text(&entry, 1, key);
+    message(&entry, 2, value);
+    message(node, 5, &entry);
+}
+
+static void add_node(proto *graph, const wick_node *node) {
+    char name[300];
+    proto p = {0}, list = {0}, shapes = {0}, dtype = {0};
+    node_name(node, name, sizeof name);
+    text(&p, 1, name);
+    text(&p, 2, node->op->name);
+    for (int i = 0; i < node->n_in; i++) {
+        const wick_value *v = node->in[i];
+        const size_t n = node_name(v->node, name, sizeof name - 12);
+        if (v->index) snprintf(name + n, sizeof name - n, ":%u", v->index);
+        text(&p, 3, name);
+    }
+    for (int k = 0; k < node->n_out; k++) {
+        proto shape = {0};
+        for (int d = 0; d < node->out[k].type.rank; d++) {
+            proto dim = {0};
+            number(&dim, 1, WICK_MAX(node->out[k].type.dims[d], -1));
+            message(&shape, 2, &dim);
+        }
+        message(&list, 7, &shape);
+    }
+    message(&shapes, 1, &list);
+    attribute(&p, "_output_shapes", &shapes);
+    if (node->n_out) text(&dtype, 2, wick_dtype_name((wick_dtype)node->out[0].type.dtype));
+    attribute(&p, "dtype", &dtype);
+    message(graph, 1, &p);
+}
+
+wick_status wick_events_graph(wick_events *e, const wick_plan *plan) {
+    if (!plan) return refuse(e, "a plan that is NULL");
+    proto graph = {0}, versions = {0};
+    for (size_t i = 0; i < plan->graph->n; i++) add_node(&graph, plan->graph->nodes[i]);
+    number(&versions, 1, 22);
+    message(&graph, 4, &versions);
+    return add_event(e, 0, 4, &graph);
 }

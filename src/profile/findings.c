@@ -129,7 +129,7 @@ int wick_profile_findings(wick_profile *p, double threshold, wick_profile_findin
     causes[WICK_BOUND_STARTUP].seconds = info.startup;
     int n = 0;
     for (int i = 0; i < WICK_BOTTLENECKS; i++) {
-        const double share = wall > 0 ? causes[i].seconds / wall : 0;
+        const double share = wall > 0 ? WICK_MIN(causes[i].seconds / wall, 1) : 0; /* a clock may be set back */
         if (share <= 0 || share < (threshold > 0 ? threshold : 0.1) - 1e-9) continue;
         int at = n++;
         for (; at > 0 && out[at - 1].share < share; at--) out[at] = out[at - 1];

@@ -12,12 +12,13 @@
 enum {
     UNIT = 64,    /* sizes of blocks are multiples of it, and what they hold begins at one */
     HEADER = 16,  /* before what a block holds */
-    SUB_BITS = 4, /* lists of a power of two: 2^SUB_BITS */
+    SUB_BITS = 3, /* lists of a power of two: 2^SUB_BITS */
+    LOOKS = 16,   /* at blocks of a list */
     SUBS = 1 << SUB_BITS,
-    POWERS = 42,      /* of units: 2^48 bytes */
-    PAGE = 4096,      /* or less than the system's: madvise then refuses odd ones, and nothing changes */
-    GRAIN = 65536,    /* capacities are multiples of it */
-    TRIM_FROM = 65536, /* free blocks of less keep their pages */
+    POWERS = 42,          /* of units: 2^48 bytes */
+    PAGE = 4096,          /* or less than the system's: madvise then refuses odd ones, and nothing changes */
+    GRAIN = 65536,        /* capacities are multiples of it */
+    TRIM_FROM = 65536,    /* free blocks of less keep their pages */
     HUGE_GRAIN = 2 << 20, /* a huge page: capacities in them are multiples of it */
     HUGE_INITIAL = 64 << 20
 };
@@ -99,22 +100,28 @@ static void take_out(wick_mempool *p, block *b) {
     count(p, b, -1);
 }
 
-/* A free block of at least `size`: of the first list all of whose blocks are, or the first of their own list that is.
- */
+/* The lowest of a list's first blocks that have `size`: low addresses fill up, and the pool's end comes down. */
+static block *lowest(block *b, size_t size) {
+    block *found = NULL;
+    for (int i = 0; b && i < LOOKS; i++, b = b->next)
+        if (size_of(b) >= size && (!found || b < found)) found = b;
+    return found;
+}
+
+/* A free block of at least `size`: of its own list, or of the first list all of whose blocks are. */
 static block *find(const wick_mempool *p, size_t size) {
     int power, sub;
     class_of(size, &power, &sub);
     uint32_t subs = sub + 1 < SUBS ? p->subs[power] >> (sub + 1) << (sub + 1) : 0;
-    block *own = p->lists[power][sub];
-    for (int i = 0; own && i < 8; i++, own = own->next)
-        if (size_of(own) >= size) return own;
+    block *own = lowest(p->lists[power][sub], size);
+    if (own) return own;
     if (!subs) {
         const uint64_t powers = power + 1 < 64 ? p->powers >> (power + 1) << (power + 1) : 0;
         if (!powers) return NULL;
         power = __builtin_ctzll(powers);
         subs = p->subs[power];
     }
-    return p->lists[power][__builtin_ctz(subs)];
+    return lowest(p->lists[power][__builtin_ctz(subs)], size);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -248,20 +255,33 @@ static void give_back(const wick_mempool *p, char *from, char *to) {
     if (b > a) (void)madvise((void *)a, b - a, MADV_DONTNEED);
 }
 
-static void trim(wick_mempool *p) {
+/* Gives back pages of free blocks, of the largest first, until at most `keep` bytes of them are dirty. */
+static void trim_holes(wick_mempool *p, size_t keep) {
     const int first = 63 - __builtin_clzll(TRIM_FROM / UNIT);
-    for (int power = first; power < POWERS; power++)
-        for (int sub = 0; sub < SUBS && p->subs[power]; sub++)
-            for (block *b = p->lists[power][sub]; b; b = b->next) {
+    for (int power = POWERS - 1; power >= first && p->dirty > keep; power--)
+        for (int sub = SUBS - 1; sub >= 0 && p->subs[power]; sub--)
+            for (block *b = p->lists[power][sub]; b && p->dirty > keep; b = b->next) {
                 if (!(b->size & DIRTY)) continue;
                 give_back(p, (char *)(b + 1), (char *)behind(b));
                 b->size &= ~(uint64_t)DIRTY;
+                p->dirty -= size_of(b);
+                p->clean += size_of(b);
             }
-    p->clean += p->dirty;
-    p->dirty = 0;
+    p->stats.trimmed++;
+}
+
+static void trim(wick_mempool *p) {
+    trim_holes(p, 0);
     give_back(p, p->base + UNIT + WICK_MAX(p->top, p->stats.used ? 0 : KEEP_IDLE), p->base + UNIT + p->high);
     p->high = p->top;
-    p->stats.trimmed++;
+}
+
+/* Bytes of free blocks that may keep their pages: what `fragmentation` allows less the blocks that are too small to be
+ * given back, whose sum can't be changed. */
+static size_t dirty_allowed(const wick_mempool *p) {
+    const size_t all = WICK_MAX((size_t)(p->fragmentation * (double)p->top), KEEP_IDLE),
+                 small = p->free_bytes - p->dirty - p->clean;
+    return WICK_MAX(all - WICK_MIN(small, all), all / 4);
 }
 
 /* ---- the allocator ----------------------------------------------------------------------------------------------- */
@@ -333,9 +353,11 @@ static void pool_release(void *user, void *ptr, size_t size) {
     } else {
         put_in(p, b);
     }
-    const size_t lies = p->dirty + (p->high - p->top);
-    const bool holes = (double)p->dirty > p->fragmentation / 2 * (double)p->top + KEEP_IDLE;
-    if (holes || (double)lies > p->fragmentation * (double)p->capacity || (!p->stats.used && lies > KEEP_IDLE)) trim(p);
+    const size_t lies = p->dirty + (p->high - p->top), most = dirty_allowed(p);
+    if ((double)lies > p->fragmentation * (double)p->capacity || (!p->stats.used && lies > KEEP_IDLE))
+        trim(p);
+    else if (p->dirty > most) /* little more than has to be: pages that come back are cleared first */
+        trim_holes(p, most - most / 8);
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -247,6 +247,44 @@ TEST(cgroup_memory_of_both_generations) {
     drop_root();
 }
 
+TEST(memory_that_is_left_is_the_least_of_all_limits) {
+    fresh_root();
+    REQUIRE(root[0]);
+    CHECK_INT(wick_memory_left(root), 0);
+    put("/proc/meminfo", "MemTotal:       24000 kB\nMemFree:         1000 kB\nMemAvailable:    9000 kB\n");
+    CHECK_INT(wick_memory_left(root), 9000 * 1024);
+    /* v1: a folder of its own, whose parent has a limit too; what files keep in memory can be had again */
+    put("/proc/self/cgroup", "4:memory:/box/job\n0::/\n");
+    put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "99000000\n"); /* of all, without a limit */
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    put("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "6000000\n");
+    CHECK_INT(wick_cgroup_memory_left(root), 0); /* what is used isn't told */
+    put("/sys/fs/cgroup/memory/box/memory.usage_in_bytes", "1000000\n");
+    CHECK_INT(wick_cgroup_memory_left(root), 5000000);
+    put("/sys/fs/cgroup/memory/box/job/memory.limit_in_bytes", "3000000\n");
+    put("/sys/fs/cgroup/memory/box/job/memory.usage_in_bytes", "900000\n");
+    CHECK_INT(wick_cgroup_memory_left(root), 2100000);
+    put("/sys/fs/cgroup/memory/box/job/memory.stat", "cache 5\ninactive_file 7\ntotal_inactive_file 400000\n");
+    CHECK_INT(wick_cgroup_memory_left(root), 2500000);
+    put("/sys/fs/cgroup/memory/box/memory.usage_in_bytes", "5000000\n"); /* its neighbours took it */
+    CHECK_INT(wick_cgroup_memory_left(root), 1000000);
+    CHECK_INT(wick_memory_left(root), 1000000);
+    put("/sys/fs/cgroup/memory/box/memory.usage_in_bytes", "6000001\n");
+    CHECK_INT(wick_memory_left(root), 1);
+    /* v2 */
+    put("/proc/self/cgroup", "0::/a/b\n");
+    put("/sys/fs/cgroup/a/b/memory.max", "max\n");
+    put("/sys/fs/cgroup/a/b/memory.current", "8000\n");
+    CHECK_INT(wick_cgroup_memory_left(root), 0);
+    put("/sys/fs/cgroup/a/memory.max", "4000000\n");
+    put("/sys/fs/cgroup/a/memory.current", "1500000\n");
+    put("/sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 500000\n");
+    CHECK_INT(wick_cgroup_memory_left(root), 3000000);
+    put("/proc/meminfo", "MemTotal: 9 kB\nMemAvailable:    2000 kB\n");
+    CHECK_INT(wick_memory_left(root), 2000 * 1024);
+    drop_root();
+}
+
 TEST(limits_are_those_that_count_cpus) {
     const wick_limits limits = wick_limits_get();
     CHECK(limits.online >= limits.affinity && limits.affinity >= 1 && limits.quota >= 0);

@@ -1,6 +1,15 @@
 # wick profile, and --profile of train, eval and run: what was found, and the files.
 . "$(dirname "$0")/lib.sh"
 net=(--arch lenet --input 28,28 --threads 1)
+here=$(cd "$(dirname "$0")" && pwd)
+
+# read_by SCRIPT FILE...: by other people's readers, where they are installed.
+read_by() {
+    local python=${WICK_PYTHON:-python3} code=0
+    command -v "$python" >/dev/null || return 0
+    "$python" "$here/../profile/$1" "${@:2}" >out 2>err || code=$?
+    [ $code = 0 ] || [ $code = 77 ] || { fail "$1 refuses it" && cat err; }
+}
 
 test_profile() {
     expect 0 "$wick" profile "${net[@]}" --batch 4 --runs 20
@@ -44,15 +53,17 @@ test_opentelemetry() {
     make_data otlp_images 300 50
     expect 0 "$wick" train --data otlp_images --arch mlp:16 --epochs 1 --batch 50 --threads 2 --workers 1 --out otlp --profile s.otlp.jsonl --metrics m.otlp.jsonl --quiet
     has s.otlp.jsonl '{"resourceSpans":' && has s.otlp.jsonl '"parentSpanId":' && has s.otlp.jsonl '"wick.batch"' && has m.otlp.jsonl '"wick.step"'
-    local python=${WICK_PYTHON:-python3} code=0
     [ "$(tail -c 1 s.otlp.jsonl | od -An -tx1 | tr -d ' ')" = 0a ] || fail "the last message has no end"
     head -n 1 s.otlp.jsonl >line.json && valid_json line.json && tail -n 1 s.otlp.jsonl >line.json && valid_json line.json && valid_json m.otlp.jsonl
-    command -v "$python" >/dev/null || return 0
-    "$python" "$(dirname "$0")/../profile/check_otlp.py" s.otlp.jsonl m.otlp.jsonl >out 2>err || code=$?
-    [ $code = 0 ] || [ $code = 77 ] || { fail "OpenTelemetry's schema refuses it"; cat err; }
+    read_by check_otlp.py s.otlp.jsonl m.otlp.jsonl
     expect 0 "$wick" profile "${net[@]}" --runs 3 --profile s.otlp.jsonl --quiet # a profile is replaced
     head -c 60 s.otlp.jsonl >mine.otlp.jsonl && echo '"not ours"' >>mine.otlp.jsonl
     expect 2 "$wick" profile "${net[@]}" --runs 3 --profile mine.otlp.jsonl && has err "is no profile"
+}
+# Where there is no time-stamp counter that can be trusted, or it isn't to be.
+test_another_clock() {
+    expect 0 env WICK_CLOCK=monotonic "$wick" profile "${net[@]}" --runs 9 --json --profile c.pftrace
+    has out '"clock": "clock_gettime"' && has out '"runs": 9,' && read_by check_trace.py c.pftrace
 }
 # The notes by which tracers find the probes, as binutils read them; where there are none the test ends.
 test_probes() {
@@ -88,6 +99,7 @@ test_profile_of_a_training() {
     make_data images 600 100
     expect 0 "$wick" train --data images --arch mlp:32 --epochs 2 --batch 50 --threads 1 --workers 1 --out with --profile t.json --profile t.pftrace
     has err "profile: " && valid_json t.json && has t.json '"wait for a batch"' && has t.json '"make samples"'
+    read_by check_trace.py t.pftrace
     expect 0 "$wick" train --data images --arch mlp:32 --epochs 2 --batch 50 --threads 1 --out without --quiet
     same_tensors with/last.safetensors without/last.safetensors
     expect 0 "$wick" eval with --profile e.txt --threads 1 && has e.txt "runs on 1 thread"
@@ -122,7 +134,9 @@ test_curves_and_metrics() {
     valid_json out && has out '"step_seconds": {"mean": ' && has out '"memory_peak_bytes": ' && has out '"instructions": ' && has out '"counters_why": '
     has m.txt "wick_steps_total 22" && has m.txt 'wick_value{name="step/loss"}' && [ "$(tail -n 1 m.txt)" = "# EOF" ] || fail "metrics have no end"
     [ "$(ls tb | wc -l)" = 1 ] && grep -qa "step/loss" tb/* && grep -qa "fc1.weight" tb/* || fail "no curves"
+    read_by check_events.py curves/log.jsonl tb m.txt
     expect 0 "$wick" train --resume curves --epochs 3 --tensorboard tb --quiet && [ "$(ls tb | wc -l)" = 2 ] || fail "a run that goes on has no file of its own"
+    read_by check_events.py curves/log.jsonl tb
     expect 1 "$wick" train --data images --arch mlp:32 --out other --tensorboard /dev/null/x && has err "--tensorboard: "
     expect 1 "$wick" train --data images --arch mlp:32 --out other2 --metrics /nowhere/m.txt && has err "--metrics: "
     for port in : :x :-1 :65536 :1x; do expect 2 "$wick" train --data images --arch mlp:32 --out other2 --metrics $port && has err "a port is a number"; done
@@ -147,5 +161,38 @@ test_tune_batch() {
     expect 2 "$wick" tune --latency 5 && has err "is for wick tune batch MODEL"
     expect 2 "$wick" tune batch && has err "needs MODEL"
     expect 3 "$wick" tune batch nowhere.onnx
+}
+# Makes a cgroup whose memory can be limited, of either generation.
+can_limit() {
+    group=/sys/fs/cgroup/memory/wick-test-$$ limit=memory.limit_in_bytes events=memory.oom_control
+    if ! [ -d /sys/fs/cgroup/memory ]; then
+        group=/sys/fs/cgroup/wick-test-$$ limit=memory.max events=memory.events
+    fi
+    mkdir "$group" 2>/dev/null && [ -w "$group/$limit" ] && [ -w "$group/cgroup.procs" ] && return 0
+    rmdir "$group" 2>/dev/null
+    return 1
+}
+in_group() (
+    echo "$BASHPID" >"$group/cgroup.procs" && exec "$@"
+)
+# What the search says fits does: of a cgroup it takes what is left, runs sizes up to the largest there, and the same
+# training runs there by itself afterwards. Nobody is killed.
+test_batch_in_a_cgroup_of_exactly_the_limit() {
+    [ -z "${SANITIZED:-}" ] || return 0 # their shadow takes more
+    can_limit || { echo "  skipped: no cgroup with a limit of memory can be made here"; return 0; }
+    local bytes batch fits
+    for bytes in 16777216 33554432; do
+        echo $bytes >"$group/$limit"
+        expect 0 in_group "$wick" tune batch "${net[@]}" --train --most 4096 --time 0.1 --latency 100000 --json
+        [ "$(json out memory)" -lt $bytes ] && [ "$(json out memory)" -gt $((bytes / 2)) ] || fail "$(json out memory) of $bytes"
+        fits=$(tr -d '\n' <out | grep -o '"batch": [0-9]*, *"bytes": [0-9]*, *"fits": true' | tail -n 1)
+        batch=$(echo "$fits" | grep -o '[0-9]*' | head -n 1)
+        [ "$(echo "$fits" | grep -o '[0-9]*' | tail -n 1)" -gt $((bytes / 3)) ] && has out '"fits": false' || fail "$fits is not the largest"
+        # advice isn't raced where that would take as much again
+        expect 0 in_group "$wick" profile "${net[@]}" --train --batch "$batch" --runs 30 && has out "30 runs"
+        [ "$(nproc)" = 1 ] || has err "note: advice about --threads $(nproc) could not be raced: it takes"
+        grep -q '^oom_kill 0' "$group/$events" || fail "$(cat "$group/$events")"
+    done
+    rmdir "$group" || fail "$group is still in use"
 }
 test_main

@@ -1,5 +1,6 @@
 /* How the loader keeps pace: what waiting is, batches that follow a latency, workers that follow the caller, samples
  * taken many at once. */
+#include "data/loader/loader_state.h"
 #include "loader_set.h"
 
 /* Samples that sleep: the time is real, and no CPU's. */
@@ -99,39 +100,115 @@ TEST(a_batch_follows_a_latency_and_the_order_stays) {
     TEARDOWN;
 }
 
-/* Samples that take time, but no CPU's: a caller that waits gets all workers, and one that does not keeps one. The
- * batches are the same. */
-TEST(workers_follow_what_the_caller_waits_for) {
+/* 8 batches in 8 ms of the test's own clock, of which the caller waited `percent`; `ready` of 4 were made. Whether the
+ * workers changed at the last one, as they never do before it. */
+static uint64_t clock_ns = 1;
+static bool look(wick_pace *p, int percent, int ready) {
+    for (int i = 0; i < 8; i++) {
+        const int before = p->workers;
+        const bool changed = wick_pace_follow(p, clock_ns += 1000000, (uint64_t)percent * 10000, ready, 4);
+        CHECK(changed == (p->workers != before) && (i == 7 || !changed));
+        if (i == 7) return changed;
+    }
+    return false;
+}
+
+TEST(workers_and_batches_ahead_follow_waiting) {
+    wick_pace p = {.workers = 1, .most_workers = 3, .ahead = 2, .most_ahead = 4};
+    CHECK(!wick_pace_follow(&p, clock_ns, 1000000000, 0, 4)); /* from here on */
+    /* more than 5 % is waiting: workers first, then batches ahead, as far as there are any */
+    static const int grows[][2] = {{2, 2}, {3, 2}, {3, 3}, {3, 4}, {3, 4}};
+    CHECK(!look(&p, 5, 0) && p.workers == 1 && p.ahead == 2);
+    for (size_t i = 0; i < WICK_COUNTOF(grows); i++) {
+        CHECK(look(&p, 6, 0) == (i < 2));
+        CHECK_MSG(p.workers == grows[i][0] && p.ahead == grows[i][1], "look %zu: %d workers, %d ahead", i, p.workers,
+                  p.ahead);
+    }
+    /* less than 1 % twice in a row, while three in four are ready: one worker less */
+    CHECK(!look(&p, 0, 4) && !look(&p, 1, 4) && !look(&p, 0, 3) && !look(&p, 0, 2) && !look(&p, 0, 4));
+    CHECK(look(&p, 0, 3) && p.workers == 2);
+    CHECK(!look(&p, 0, 4) && look(&p, 0, 4) && p.workers == 1);
+    CHECK(!look(&p, 0, 4) && !look(&p, 0, 4) && !look(&p, 0, 4) && p.workers == 1);
+    /* with one it waits: two are the fewest from then on */
+    CHECK(look(&p, 50, 0) && p.workers == 2);
+    for (int i = 0; i < 6; i++) CHECK(!look(&p, 0, 4) && p.workers == 2 && p.ahead == 4);
+    CHECK(look(&p, 50, 0) && p.workers == 3);
+    for (int i = 0; i < 6; i++) CHECK(!look(&p, 0, 4) && p.workers == 3);
+    CHECK_INT(wick_pace_at_once(64, 0), 1);
+    CHECK_INT(wick_pace_at_once(0, 1000), 1);
+    CHECK_INT(wick_pace_at_once(64, 64 * 20001), 1);
+    CHECK_INT(wick_pace_at_once(64, 64 * 10000), 2);
+    CHECK_INT(wick_pace_at_once(64, 64 * 50), 400);
+}
+
+/* How long the caller has waited by the loader's own histogram, which is not the pace's sum. */
+static uint64_t waited(wick_loader *l) {
+    wick_loader_stats stats;
+    wick_loader_get_stats(l, &stats);
+    return (uint64_t)llround(stats.wait.total * 1e9);
+}
+
+/* Two looks, made up, in which all was ready: one worker less. */
+static void need_none(wick_loader *l) {
+    l->pace.look = (struct wick_pace_look){0};
+    l->pace.floor = l->pace.quiet = 0;
+    for (int i = 0; i < 17; i++) wick_loader_waited(l, 1 + (uint64_t)i * 1000000, 0, 1, 1);
+    l->pace.look = (struct wick_pace_look){0};
+}
+
+/* What is measured gets to the decision, and the decision to the workers; no look here depends on how long it took. */
+TEST(a_loader_follows_what_its_caller_waits_for) {
     SETUP(.late = false);
     source waits = {.late = true};
     wick_dataset *slow = new_set(ctx, &waits, SAMPLES);
+    const wick_loader_options plain = {.batch = 6, .shuffle = true, .seed = 8}, adaptive = {.batch = 6,
+                                                                                            .shuffle = true,
+                                                                                            .seed = 8,
+                                                                                            .workers = 4,
+                                                                                            .prefetch = 6,
+                                                                                            .adaptive = true};
     wick_loader_stats stats;
     uint64_t want[64], got[64];
-    REQUIRE(slow != NULL);
-    REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 6, .shuffle = true, .seed = 8}, &loader) ==
-            WICK_OK);
+    REQUIRE(slow != NULL && wick_loader_new(ctx, set, &plain, &loader) == WICK_OK);
     const int n = hash_all(loader, 1, want);
     wick_loader_free(&loader);
-    REQUIRE(n == 35 &&
-            wick_loader_new(ctx, slow,
-                            &(wick_loader_options){
-                                .batch = 6, .shuffle = true, .seed = 8, .workers = 4, .prefetch = 6, .adaptive = true},
-                            &loader) == WICK_OK);
+    REQUIRE(n == 35 && wick_loader_new(ctx, slow, &adaptive, &loader) == WICK_OK);
     wick_loader_get_stats(loader, &stats);
     CHECK(stats.workers == 1 && stats.prefetch == 2);
-    CHECK(hash_all(loader, 1, got) == n && memcmp(want, got, (size_t)n * sizeof *want) == 0);
-    for (int epochs = 0; epochs < 2; epochs += !b.count) CHECK(wick_loader_take(loader, &b) == WICK_OK);
-    wick_loader_get_stats(loader, &stats);
-    CHECK_MSG(stats.workers == 4 && stats.prefetch > 2 && stats.prefetch <= 6, "%d workers, %d ahead", stats.workers,
-              stats.prefetch);
-    for (int i = 0; i < 400 && stats.workers > 2; i++) {
-        CHECK(wick_loader_take(loader, &b) == WICK_OK);
-        usleep(15000);
-        wick_loader_get_stats(loader, &stats);
+    /* the first batch begins a look, and the ninth ends it */
+    uint64_t first = 0;
+    for (int i = 0; i < 9; i++) {
+        CHECK_INT(wick_loader_take(loader, &b), WICK_OK);
+        CHECK_INT(loader->pace.look.batches, i % 8);
+        CHECK_INT(loader->pace.look.since == loader->handed, i == 0 || i == 8);
+        if (i == 0) first = waited(loader);
+        if (i < 8) CHECK_INT(loader->pace.look.waited, waited(loader) - first);
     }
-    CHECK_MSG(stats.workers <= 2, "%d workers", stats.workers);
-    CHECK(wick_loader_seek(loader, 0, 0) == WICK_OK && hash_all(loader, 1, got) == n &&
-          memcmp(want, got, (size_t)n * sizeof *want) == 0);
+    /* a caller that only takes gets all of both, when other programs let it take */
+    const _Atomic uint64_t *last = &loader->benches[4].real; /* ns that the fourth worker has made samples for */
+    CHECK_INT(atomic_load(last), 0);
+    for (int i = 0; i < 20000 && (stats.workers < 4 || stats.prefetch < 6 || !atomic_load(last)); i++) {
+        CHECK_INT(wick_loader_take(loader, &b), WICK_OK);
+        wick_loader_get_stats(loader, &stats);
+        CHECK(stats.workers >= 1 && stats.workers <= 4 && stats.prefetch >= 2 && stats.prefetch <= 6);
+    }
+    CHECK_MSG(stats.workers == 4 && stats.prefetch == 6 && atomic_load(last), "%d workers, %d ahead", stats.workers,
+              stats.prefetch);
+    /* with fewer the others rest, and the batches are the same */
+    for (int workers = 3; workers >= 1; workers--) {
+        uint64_t rest = 0;
+        while (loader->pace.workers > workers) need_none(loader);
+        REQUIRE(loader->pace.workers == workers && wick_loader_seek(loader, 0, 0) == WICK_OK);
+        for (int w = workers + 1; w <= 4; w++) rest -= atomic_load(&loader->benches[w].real);
+        for (int i = 0; i < 7; i++) /* before the next look's end */
+            CHECK(wick_loader_take(loader, &b) == WICK_OK && hash_batch(loader, &b) == want[i]);
+        for (int w = workers + 1; w <= 4; w++) rest += atomic_load(&loader->benches[w].real);
+        CHECK_INT(rest, 0);
+        wick_loader_get_stats(loader, &stats);
+        CHECK_INT(stats.workers, workers);
+        CHECK(wick_loader_seek(loader, 0, 0) == WICK_OK && hash_all(loader, 1, got) == n &&
+              memcmp(want, got, (size_t)n * sizeof *want) == 0);
+    }
     wick_loader_free(&loader);
     wick_dataset_free(&slow);
     TEARDOWN;

@@ -64,6 +64,45 @@ TEST(a_model_is_read_and_run) {
     wick_context_free(&ctx);
 }
 
+/* The file's pages go and come again, under a plan too. */
+TEST(pages_of_weights_go_when_told) {
+    enum { N = 1 << 19 };
+    static const int64_t many[] = {N};
+    REQUIRE(set_up());
+    float *big = malloc(N * sizeof *big), *y = malloc(N * sizeof *y), *x = calloc(N, sizeof *x);
+    REQUIRE(big && y && x);
+    for (int i = 0; i < N; i++) big[i] = (float)i;
+    pb t = pb_tensor("w", ONNX_FLOAT, 1, many, big, N * sizeof *big), g = {0}, in = pb_value("x", N),
+       out = pb_value("y", N), n = pb_node("Add", "x", "w", "y");
+    pb_message(&g, 1, &n);
+    pb_message(&g, 5, &t);
+    pb_message(&g, 11, &in);
+    pb_message(&g, 12, &out);
+    pb m = pb_model(&g, 13);
+    wick_onnx *onnx = open_model(&m, NULL);
+    wick_plan *plan;
+    wick_workspace *ws;
+    const wick_spec spec = {"x", WICK_F32, 1, {N}};
+    REQUIRE(onnx && wick_onnx_compile(onnx, &spec, NULL, &plan) == WICK_OK && wick_workspace_new(plan, &ws) == WICK_OK);
+    size_t all = 0, left = 0;
+    for (int round = 0; round < 2; round++) {
+        CHECK(wick_run(ws, (const void *[]){x}, (void *[]){y}) == WICK_OK && !memcmp(y, big, N * sizeof *y));
+        const bool told = wick_onnx_resident(onnx, &all);
+        CHECK(!told || all >= N * sizeof *big);
+        CHECK_INT(wick_onnx_advise(onnx, WICK_WEIGHTS_DONE), WICK_OK);
+        CHECK(wick_onnx_resident(onnx, &left) == told && left <= all / 8);
+    }
+    for (int use = WICK_WEIGHTS_NORMAL; use <= WICK_WEIGHTS_SOON; use++)
+        CHECK_INT(wick_onnx_advise(onnx, (wick_weights_use)use), WICK_OK);
+    CHECK_INT(wick_onnx_advise(onnx, (wick_weights_use)9), WICK_ERR_INVALID);
+    CHECK(!wick_onnx_resident(onnx, NULL));
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+    free(big), free(y), free(x);
+}
+
 /* A node with an attribute that is a whole number. */
 static pb node_with(const char *op, const char *in, const char *out, const char *name, int64_t value) {
     pb n = pb_node(op, in, NULL, out), a = {0};

@@ -1,11 +1,14 @@
 """check_trace.py TRACE.pftrace [TRACE.trace.json]: reads timelines by other people's readers: packets by the schema of
 PyPI's perfetto (0.16), events by json. What must hold: every begin ends, times of a track don't go back, names are
-known, tracks have threads' names. Prints counts; exit code 1 where something doesn't hold."""
+known, tracks have threads' names. Prints counts; exit code 1 where something doesn't hold, 77 where the schema isn't installed."""
 import collections
 import json
 import sys
 
-from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+try:
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+except ImportError:
+    sys.exit(77)
 
 trace = pb.Trace()
 data = open(sys.argv[1], "rb").read()

@@ -82,4 +82,20 @@ TEST(what_does_not_fit_is_not_run) {
     wick_context_free(&m.ctx);
 }
 
+/* A context's own limit counts as the machine's does; whatever fails to be allocated would end the search. */
+TEST(no_allocation_fails_within_a_limit) {
+    for (size_t limit = 3 << 20; limit <= 48 << 20; limit *= 4) {
+        makes m = {.ctx = new_context(.threads = 2, .max_memory = limit)};
+        wick_batch_sizes s;
+        const wick_batch_search search = {.most = 1 << 20, .seconds = 0.001, .latency = 1000};
+        CHECK_INT(wick_find_batch(m.ctx, make, NULL, &m, &search, &s), WICK_OK);
+        CHECK(s.memory < 0.9 * (double)limit && s.memory > 0.5 * (double)limit);
+        REQUIRE(s.n >= 8 && s.n < WICK_BATCH_SIZES);
+        const wick_batch_result *last = &s.at[s.n - 1], *largest = last - 1;
+        CHECK(!last->fits && !last->runs && last->bytes > s.memory);
+        CHECK(largest->fits && largest->runs >= 5 && largest->bytes <= s.memory);
+        wick_context_free(&m.ctx);
+    }
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

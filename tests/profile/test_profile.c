@@ -251,6 +251,40 @@ TEST(quantiles_are_within_3_percent) {
     wick_context_free(&ctx);
 }
 
+/* Every so often it goes back by more than a run takes, and once forward by an hour. */
+static uint64_t readings;
+static uint64_t stepping_clock(void *user) {
+    (void)user;
+    fake_now += ++readings == 700 ? (uint64_t)3600 * 1000000000 : 10;
+    if (readings % 37 == 0) fake_now -= WICK_MIN(fake_now, 100000);
+    return fake_now;
+}
+TEST(a_clock_that_is_set_back_makes_no_time_negative) {
+    net n;
+    wick_profile *p = NULL;
+    REQUIRE(net_open(&n, 1));
+    fake_now = 1000000, readings = 0;
+    REQUIRE(wick_profile_start(n.ctx, &(wick_profile_options){.clock = stepping_clock}, &p) == WICK_OK);
+    for (int i = 0; i < 300; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const wick_profile_info info = wick_profile_get_info(p);
+    CHECK_INT(info.runs, 300);
+    CHECK_INT(info.run_times.count, 300);
+    CHECK(readings > 700 && info.run >= 0 && info.run <= 3600 + 1e-8 * (double)readings);
+    CHECK(info.step >= 0 && info.step <= 3600 + 1e-8 * (double)readings);
+    CHECK(info.run_times.min >= 0 && info.run_times.max <= 3601 && info.self >= 0 && info.self < 3601);
+    for (int v = WICK_PROFILE_KERNELS; v <= WICK_PROFILE_LINES; v++)
+        for (int i = 0; i < wick_profile_rows(p, (wick_profile_view)v); i++) {
+            const wick_timing t = wick_profile_row_at(p, (wick_profile_view)v, i).time;
+            CHECK(t.count % 300 == 0 && t.min >= 0 && t.max <= 3601 && t.total >= 0 && t.total <= 3601);
+        }
+    wick_profile_finding found[WICK_BOTTLENECKS];
+    for (int i = 0, k = wick_profile_findings(p, 0, found); i < k; i++)
+        CHECK_MSG(found[i].share >= 0 && found[i].share <= 1, "%s: %g", found[i].name, found[i].share);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
 TEST(overhead_is_bounded_by_leaving_runs_out) {
     net n;
     wick_profile *p = NULL;

@@ -118,7 +118,8 @@ static wick_status give_out(wick_loader *l) {
         for (uint64_t rest = l->busy; rest; rest &= rest - 1)
             first = WICK_MIN(first, l->slots[__builtin_ctzll(rest)].number);
         /* wick_loader_place has 64 bits */
-        if (!free || __builtin_popcountll(l->busy) >= WICK_MAX(l->ahead, 1) || l->number - first >= 64) return WICK_OK;
+        const int most = WICK_MAX(l->pace.ahead, 1);
+        if (!free || __builtin_popcountll(l->busy) >= most || l->number - first >= 64) return WICK_OK;
         const int64_t end = l->over ? l->next : wick_order_end(&l->order, l->next);
         if (end == l->next) return WICK_OK;
         if (l->number >= 64 || !(l->skip >> l->number & 1)) {
@@ -246,12 +247,6 @@ static bool passes(wick_loader *l, const wick_slot *s) {
 
 /* ---- what follows from measuring --------------------------------------------------------------------------------- */
 
-int64_t wick_batch_follow(int64_t batch, double seconds, double target, int64_t most) {
-    if (seconds > target) return WICK_MAX(1, batch * 3 / 4);
-    if (seconds < target / 2) return WICK_MIN(most, (batch * 5 + 3) / 4);
-    return WICK_MIN(batch, most);
-}
-
 wick_status wick_loader_set_batch(wick_loader *l, int64_t batch) {
     if (batch < 1 || batch > l->options.batch || l->order.buckets || l->options.as_ready)
         return wick_context_fail(
@@ -279,43 +274,21 @@ static void follow_latency(wick_loader *l, uint64_t now) {
             wick_batch_follow(l->order.batch, (double)(now - l->handed) * 1e-9, l->options.latency, l->options.batch);
 }
 
-/* After 8 batches: more of what the caller waits for, or less of what it does not need. */
-static void follow_waiting(wick_loader *l, uint64_t now, uint64_t waited, int full, int given) {
-    enum { BATCHES = 8 };
-    if (!l->options.adaptive || !l->options.workers) return;
-    if (!l->look.since) l->look.since = now;
-    else l->look.batches++, l->look.waited += waited, l->look.full += full, l->look.given += given;
-    if (l->look.batches < BATCHES) return;
-    const double waiting = (double)l->look.waited / (double)WICK_MAX(now - l->look.since, 1);
-    const bool ready = l->look.full * 4 >= l->look.given * 3;
-    l->quiet = waiting < 0.01 && ready ? l->quiet + 1 : 0;
-    if (waiting > 0.05 && l->hands < l->options.workers) {
-        wick_worker_pool_allow(l->crew, ++l->hands);
-        if (l->shrunk) l->floor = l->hands; /* with fewer it waits */
-    } else if (waiting > 0.05 && l->ahead < l->depth - 1) {
-        l->ahead++;
-    } else if (l->quiet >= 2 && l->hands > WICK_MAX(1, l->floor)) {
-        l->quiet = 0;
-        l->shrunk = true;
-        wick_worker_pool_allow(l->crew, --l->hands);
-    }
-    l->look.since = now;
-    l->look.waited = 0;
-    l->look.batches = l->look.full = l->look.given = 0;
+void wick_loader_waited(wick_loader *l, uint64_t now, uint64_t waited, int full, int given) {
+    if (l->options.adaptive && l->options.workers && wick_pace_follow(&l->pace, now, waited, full, given))
+        wick_worker_pool_allow(l->crew, l->pace.workers);
 }
 
-/* Taking samples costs two locks and four clocks, about a microsecond: those that are made in less are taken by the
- * dozen. Which worker makes a sample is nobody's concern but time's. */
+/* Which worker makes a sample is nobody's concern but time's. */
 static void follow_samples(wick_loader *l) {
-    enum { BATCHES = 8, TAKE_NS = 20000 };
+    enum { BATCHES = 8 };
     if (l->batches % BATCHES != 1) return;
     uint64_t real = 0;
     for (int i = 0; i <= l->options.workers; i++)
         real += atomic_load_explicit(&l->benches[i].real, memory_order_relaxed);
-    const uint64_t samples = l->samples - l->seen.samples, ns = real - l->seen.real;
+    l->at_once = wick_pace_at_once(l->samples - l->seen.samples, real - l->seen.real);
     l->seen.real = real;
     l->seen.samples = l->samples;
-    l->at_once = ns ? WICK_MAX((int64_t)(samples * TAKE_NS / ns), 1) : 1;
     wick_worker_pool_at_once(l->crew, l->at_once);
 }
 
@@ -363,7 +336,7 @@ static wick_status take(wick_loader *l, wick_batch *batch) {
         l->batches++;
         wick_time_histogram_add(l->wait, end - start, 1);
         wick_window_add(&l->window, end, end - start, made, full);
-        follow_waiting(l, end, end - start, full, given);
+        wick_loader_waited(l, end, end - start, full, given);
         follow_samples(l);
         l->handed = end;
         return WICK_OK;
@@ -517,8 +490,8 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     s->skipped = l->skipped;
     s->stolen = wick_worker_pool_stolen(l->crew);
     s->memory = s->memory_peak = l->memory; /* all of it is allocated at once */
-    s->workers = l->hands;
-    s->prefetch = l->options.workers ? l->ahead : 0;
+    s->workers = l->pace.workers;
+    s->prefetch = l->options.workers ? l->pace.ahead : 0;
     s->batch = l->order.batch;
     s->at_once = WICK_MAX(l->at_once, 1);
     (void)wick_dataset_cache(l->pipeline.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);

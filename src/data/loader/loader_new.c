@@ -367,8 +367,10 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
                       : options->adaptive ? 8
                                           : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
     l->depth = options->workers ? ahead + 1 : 1; /* and the one that the caller has */
-    l->hands = options->adaptive ? WICK_MIN(options->workers, 1) : options->workers;
-    l->ahead = options->adaptive ? WICK_MIN(ahead, 2) : ahead;
+    l->pace = (wick_pace){.workers = options->adaptive ? WICK_MIN(options->workers, 1) : options->workers,
+                          .most_workers = options->workers,
+                          .ahead = options->adaptive ? WICK_MIN(ahead, 2) : ahead,
+                          .most_ahead = l->depth - 1};
     wick_loader_options o = l->options;
     o.weights = options->weights;
     wick_status status = check_stream(ctx, dataset, &o, l->depth);
@@ -385,7 +387,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
         return status;
     }
     l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_worker_pool_bytes(l->crew);
-    if (options->adaptive && options->workers) wick_worker_pool_allow(l->crew, l->hands);
+    if (options->adaptive && options->workers) wick_worker_pool_allow(l->crew, l->pace.workers);
     wick_loader_begin(l, 0, 0, 0);
     *out = l;
     return WICK_OK;

@@ -1,7 +1,7 @@
 /* window.c: what was handed over lately. */
 #include "data/loader/window.h"
 
-void wick_window_add(wick_window *w, uint64_t at, uint64_t waited, int64_t samples, int64_t full) {
+void wick_window_add(wick_rate_window *w, uint64_t at, uint64_t waited, int64_t samples, int64_t full) {
     const size_t i = (size_t)(w->count++ % (WICK_WINDOW + 1));
     w->rows[i].at = at;
     w->rows[i].waited = waited;
@@ -10,7 +10,7 @@ void wick_window_add(wick_window *w, uint64_t at, uint64_t waited, int64_t sampl
 }
 
 /* From one hand-over to another: the first one's samples are of the time before. */
-wick_rates wick_window_rates(const wick_window *w) {
+wick_rates wick_window_rates(const wick_rate_window *w) {
     wick_rates r = {0};
     const uint64_t n = WICK_MIN(w->count, WICK_WINDOW + 1);
     if (n < 2) return r;

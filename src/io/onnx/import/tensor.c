@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "io/pages.h"
 #include "io/seal.h"
 
 static const struct onnx_kind {
@@ -74,6 +75,31 @@ void wick_onnx_pages_drop(void *user) {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
     wick_map_close(&p->map);
     wick_release(NULL, p, sizeof *p + strlen(p->name) + 1);
+}
+
+wick_status wick_onnx_advise(wick_onnx *onnx, wick_weights_use use) {
+    if ((unsigned)use > WICK_WEIGHTS_DONE)
+        return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: onnx_advise: use %d", onnx->path, (int)use);
+    int refused = 0;
+    for (int own = 1; own >= 0; own--)
+        for (const wick_onnx_pages *p = own ? onnx->own_pages : onnx->pages; p; p = p->next) {
+            const int now = p->map.mapped ? wick_pages_advise(p->map.data, p->map.size, use) : 0;
+            refused = now ? now : refused;
+        }
+    return refused ? wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: the system takes no such advice: %s",
+                                       onnx->path, strerror(refused))
+                   : WICK_OK;
+}
+
+bool wick_onnx_resident(const wick_onnx *onnx, size_t *bytes) {
+    if (!bytes) return false;
+    *bytes = 0;
+    bool known = true;
+    for (int own = 1; own >= 0; own--)
+        for (const wick_onnx_pages *p = own ? onnx->own_pages : onnx->pages; known && p; p = p->next)
+            known = !p->map.mapped || wick_pages_count(p->map.data, p->map.size, bytes);
+    if (!known) *bytes = 0;
+    return known;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
