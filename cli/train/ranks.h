@@ -32,6 +32,10 @@ int ranks_save(training *t);
  * both. */
 int ranks_show_averages(training *t);
 int ranks_hide_averages(training *t);
+/* Where there are several ranks: all get the weights of `best`, which rank 0 has read with that code, in the place of
+ * the model's; and the model's own again. All call both. */
+int ranks_show_best(training *t, int code, const classifier *best);
+int ranks_hide_best(training *t, int code);
 /* What the optimizer's states take of each rank. */
 void ranks_tell_states(const training *t);
 
