@@ -97,6 +97,7 @@ static int build(training *t) {
                                .sharded = ranks_shard(t),
                                .fast = fast,
                                .wire = (wick_wire_type)o->wire,
+                               .overlap = ranks_overlap(t),
                                .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->shares};
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);

@@ -30,6 +30,12 @@ int ranks_open(training *t) {
     return CLI_OK;
 }
 
+bool ranks_overlap(const training *t) {
+    enum { AUTO, EARLY };
+    const char *over = t->group ? wick_group_transport(t->group) : "none";
+    return t->o->sums == EARLY || (t->o->sums == AUTO && strcmp(over, "local") != 0);
+}
+
 int ranks_check(const training *t) {
     const int size = wick_group_size(t->group);
     if (size == 1) return CLI_OK;
@@ -73,6 +79,7 @@ static wick_status agree_options(const training *t) {
     const char *name, *text;
     wick_status status = agree_text(t, "", "--resume", *t->o->resume ? "yes" : "no");
     if (status == WICK_OK) status = agree_text(t, "", "--shares", options_text(t->o, "shares"));
+    if (status == WICK_OK) status = agree_text(t, "", "--sums", options_text(t->o, "sums"));
     for (int i = 0; status == WICK_OK && (name = options_kept(t->o, i, &text)); i++)
         if (!is_path(name)) status = agree_text(t, "--", name, text);
     return status;

@@ -95,6 +95,23 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_finish(wick_group *group, float 
 typedef struct wick_range {
     size_t begin, end;
 } wick_range;
+
+/* Sums that travel while they are computed: the sums to come of as many floats as n pieces have together, which follow
+ * each other in any order and leave nothing out, are exchanged piece by piece. A piece is under way as soon as it was
+ * added of this rank's last leaf, by a thread of the group; wick_group_finish waits for the rest. Sums have the same
+ * bits and as many bytes as else, in one exchange more for each piece but the first. Where MPI was begun by others for one
+ * thread alone (below MPI_THREAD_SERIALIZED), pieces go when the sum is finished. Sums without the promise
+ * (wick_group_set_fast) are as else. n 0: no pieces, as at first. A call of all ranks, with the same pieces; it ends
+ * the sum that was begun. While pieces are under way all calls but wick_group_add_piece wait for them. WICK_ERR_INVALID
+ * (pieces that overlap, are empty, or leave something out), WICK_ERR_MISMATCH (ranks gave others; pieces are as
+ * before), WICK_ERR_NOMEM. */
+enum { WICK_PIECES_MAX = 1024 };
+WICK_API WICK_MUST_CHECK wick_status wick_group_set_pieces(wick_group *group, int n, const wick_range *pieces);
+/* The next piece, in their order, of that leaf's vector, which begins at `vector`: of it, only the piece is read. After
+ * the last one the leaf is whole. A rank's last leaf is added so, or by wick_group_add; others in any way. What goes
+ * wrong with a piece that is under way, wick_group_finish says. WICK_ERR_INVALID: leaf, or a sum that has no pieces. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_add_piece(wick_group *group, int leaf, const float *vector);
+
 /* As wick_group_finish, but each rank gets n ranges of the sum alone, with the same bits (reduce-scatter): rank r those
  * at ranges[r * n] and behind, which may overlap others, or be empty. All ranks give the same ranges. `sum` gets this
  * rank's, one behind another. Ranks send what others get, and no more: of n equal parts (ranks - 1) / ranks x count
