@@ -19,22 +19,33 @@ static double *times_of(const wick_plan *plan, int gradients) {
     return times;
 }
 
-/* From the last gradient to the first: a piece ends where it is long enough and the next gradient takes a while. */
+/* From the last gradient to the first: a piece ends where it is long enough and the next gradient takes a while. One
+ * that is written long after the one before it, as those of shortcuts are, goes by itself, behind the others. */
 static int cut(const leaf_pieces *p, const wick_plan *plan, const double *times, wick_range *pieces) {
     const double while_ns = wick_plan_get_info(plan).predicted_seconds * 1e9 / PARTS;
+    wick_range late[LEAF_PIECES_MOST];
     int64_t end = p->at[p->n_gradients];
     double begun = 0, latest = 0;
-    int n = 0;
+    int n = 0, n_late = 0;
     for (int i = p->n_gradients - 1; i >= 0; i--) {
-        latest = times[i] > latest ? times[i] : latest;
-        if (end == p->at[i + 1]) begun = latest;
-        const double next = i && times[i - 1] > latest ? times[i - 1] : latest;
-        const bool due = end - p->at[i] >= LEAST && next - begun > while_ns && n < LEAF_PIECES_MOST - 2;
+        const bool room = n + n_late < LEAF_PIECES_MOST - 4, begins = end == p->at[i + 1];
+        const double next = i ? times[i - 1] : latest;
+        const wick_range own = {(size_t)p->at[i], (size_t)p->at[i + 1]};
+        if (i && room && times[i] > next + while_ns && own.end > own.begin) {
+            if (!begins) pieces[n++] = (wick_range){own.end, (size_t)end};
+            late[n_late++] = own;
+            end = p->at[i];
+            continue;
+        }
+        latest = begins || times[i] > latest ? times[i] : latest;
+        if (begins) begun = latest;
+        const bool due = end - p->at[i] >= LEAST && next - begun > while_ns && room;
         if ((!i || due) && end > p->at[i]) {
             pieces[n++] = (wick_range){(size_t)p->at[i], (size_t)end};
             end = p->at[i];
         }
     }
+    while (n_late) pieces[n++] = late[--n_late];
     return n;
 }
 
