@@ -135,19 +135,35 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_collect(wick_group *group, int r
 
 typedef enum wick_wire_type {
     WICK_WIRE_F32, /* by the transport's all-reduce (of MPI: MPI_Iallreduce), else in the order of ranks */
-    WICK_WIRE_BF16 /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
-                      are summed in f32. What rounding took away is added to the next vector (error feedback) */
+    WICK_WIRE_BF16, /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
+                       are summed in f32. What rounding took away is added to the next vector (error feedback) */
+    /* matrices of the vector as products of two of few columns (PowerSGD: Vogels, Karimireddy, Jaggi, NeurIPS 2019):
+     * rank (rows + cols) floats of each in place of rows x cols; all else in f32. What is lost is added to the next
+     * vector, and the factors begin with those of the sum before */
+    WICK_WIRE_POWERSGD
 } wick_wire_type;
+
+/* A row-major matrix in a vector, from float `begin` on. */
+typedef struct wick_group_matrix {
+    size_t begin;
+    int64_t rows, cols;
+} wick_group_matrix;
+enum { WICK_POWERSGD_RANK_MAX = 64 };
 
 typedef struct wick_group_fast {
     wick_wire_type wire;
     size_t exact; /* so many floats at the end of each vector go in f32 whatever the wire is: counts, flags */
+    /* of powersgd, which doesn't ask for `exact`: columns, 1 to WICK_POWERSGD_RANK_MAX, and matrices in ascending order,
+     * none in another; they are copied. A matrix of fewer rows or columns has as many columns of its factors */
+    int rank, n_matrices;
+    const wick_group_matrix *matrices;
 } wick_group_fast;
 
 /* How all sums to come are made; options NULL: along the tree again. A call of all ranks, with the same options. With a
  * wire of bf16 a rank keeps two vectors more, of 4 and of 2 bytes a float; one of them has what was lost, which is
- * nothing at first, and again after a sum of another count. WICK_ERR_MISMATCH: ranks ask for different modes;
- * WICK_ERR_INVALID (wire). */
+ * nothing at first, and again after a sum of another count; with powersgd it is 4 bytes a float of matrices and the
+ * factors. Sums of a shorter vector than the matrices need are WICK_ERR_INVALID. WICK_ERR_MISMATCH: ranks ask for
+ * different modes; WICK_ERR_INVALID (wire, rank, matrices), WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_set_fast(wick_group *group, const wick_group_fast *options);
 
 /* Which leaves are whose. Rank r has leaves first[r] to first[r + 1] - 1 of the sums of so many leaves that begin from

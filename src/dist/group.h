@@ -55,6 +55,12 @@ typedef struct group_fast {
     float *lost;     /* bf16: what rounding took away, of as many floats as go in bf16 */
     uint16_t *words; /* those floats in bf16 */
     size_t lost_bytes, words_bytes;
+    /* powersgd (low_rank.c): of so many columns; P and what is in no matrix, Q, and the next Q, behind each other */
+    int rank, n_matrices;
+    wick_group_matrix *matrices;
+    float *factors;
+    size_t factors_bytes, first, q, planned; /* floats of the first and of Q; the vector's, 0: there is no memory */
+    uint64_t sums;
     size_t key; /* 1 + the length of the context's numerics key without this; 0: it was never changed */
 } group_fast;
 /* Who computes which leaves, and how fast (shares.c). */
@@ -146,6 +152,14 @@ static inline size_t wick_part_size(size_t count, int r, int ranks) {
 bool wick_group_fast_memory(wick_group *g);
 wick_status wick_group_fast_finish(wick_group *g, float *sum);
 void wick_group_fast_free(wick_group *g);
+/* By parts, the same bits on all ranks; there is room in the sum's `parts` and `parcels`. */
+wick_status wick_group_sum_floats(wick_group *g, float *values, size_t count);
+/* low_rank.c, of the wire powersgd: options; memory of a sum that begins; its first vector becomes the sum of all. */
+wick_status wick_group_low_rank_check(wick_group *g, const wick_group_fast *options);
+bool wick_group_low_rank_fits(const wick_group *g, size_t count); /* matrices in a vector of so many floats */
+bool wick_group_low_rank_memory(wick_group *g);
+wick_status wick_group_low_rank_finish(wick_group *g);
+void wick_group_low_rank_free(wick_group *g);
 wick_status wick_group_check_leaves(wick_group *g, const char *call, int leaves);
 /* The first leaf of a rank; of rank `size`, their number. */
 static inline int wick_group_first(const wick_group *g, int leaves, int rank) {

@@ -125,6 +125,11 @@ wick_status wick_group_begin(wick_group *g, int leaves, size_t count) {
     wick_group_forget_pieces(g);
     if (count > PTRDIFF_MAX / sizeof(float))
         return wick_group_fail(g, WICK_ERR_NOMEM, "group_begin: out of memory for vectors of %zu floats", count);
+    if (g->fast.on && !wick_group_low_rank_fits(g, count))
+        return wick_group_fail(g, WICK_ERR_INVALID,
+                               "group_begin: a vector of %zu floats, where the matrices of wick_group_set_fast end "
+                               "behind it",
+                               count);
     s->leaves = leaves;
     s->flat = g->fast.on;
     s->first = wick_group_first(g, leaves, g->wire.rank);
