@@ -4,13 +4,15 @@
 #
 #   WICK=build/release/bin/wick SPEED=build/release/examples/group_speed bench/network.sh [RATE]     RATE: 100 (Mbit/s)
 #
+# OVERLAP=build/release/examples/group_overlap adds a table of steps whose leaves only wait.
+# LEAVES (4), BATCHES (64 1024), RANKS (2 3) and NET (384,384,384,384,384) are what the second table trains.
 # Needs Linux, root, ip and tc (Debian: iproute2) and mpirun.openmpi (openmpi-bin). Says what is missing, and exits with
 # 77.
 # Two tables: sums, beside the time that their bytes take on the wire; and steps of `wick train`, beside the longer of
 # computing (the same ranks without the limit) and wire. Bytes are those that left the links, with the heads of TCP, IP
 # and Ethernet (MTU 9000), as counted by the kernel: the difference between a long and a short run.
 set -euo pipefail
-rate=${1:-100}
+rate=${1:-100} leaves=${LEAVES:-4} batches=${BATCHES:-64 1024} net=${NET:-384,384,384,384,384}
 skip() {
     echo "skipped: $*" >&2
     exit 77
@@ -19,7 +21,7 @@ skip() {
 wick=$(realpath "${WICK:?the command}") speed=$(realpath "${SPEED:?the program group_speed}")
 for tool in ip tc mpirun.openmpi; do command -v $tool >/dev/null || skip "no $tool on this machine"; done
 [ "$(id -u)" = 0 ] || skip "network namespaces with links between them need root"
-work=$(mktemp -d) net=wick$$ most=3
+work=$(mktemp -d) lan=wick$$ most=3
 namespaces=()
 clean() {
     for n in "${namespaces[@]}"; do ip netns del "$n" 2>/dev/null || true; done
@@ -34,19 +36,19 @@ make() { # NAME
     namespaces+=("$1")
     ip -n "$1" link set lo up
 }
-make $net-0
-ip -n $net-0 link add switch type bridge || skip "no bridge in this kernel"
-ip -n $net-0 link set switch mtu 9000 up
+make $lan-0
+ip -n $lan-0 link add switch type bridge || skip "no bridge in this kernel"
+ip -n $lan-0 link set switch mtu 9000 up
 for i in $(seq $most); do
-    make $net-$i
-    ip -n $net-$i link add eth0 type veth peer name port$i netns $net-0 || skip "no veth links in this kernel"
-    ip -n $net-$i addr add 10.77.0.$i/24 dev eth0
-    ip -n $net-0 link set port$i mtu 9000 master switch up
-    ip -n $net-$i link set eth0 mtu 9000 up
+    make $lan-$i
+    ip -n $lan-$i link add eth0 type veth peer name port$i netns $lan-0 || skip "no veth links in this kernel"
+    ip -n $lan-$i addr add 10.77.0.$i/24 dev eth0
+    ip -n $lan-0 link set port$i mtu 9000 master switch up
+    ip -n $lan-$i link set eth0 mtu 9000 up
 done
 limit() { # on or off
     for i in $(seq $most); do
-        for end in "$net-$i eth0" "$net-0 port$i"; do
+        for end in "$lan-$i eth0" "$lan-0 port$i"; do
             read -r space device <<<"$end"
             tc -n "$space" qdisc del dev "$device" root 2>/dev/null || true
             [ "$1" = off ] && continue
@@ -58,7 +60,7 @@ limit() { # on or off
 # mpirun starts its daemons by this in place of ssh: HOST COMMAND...
 cat >"$work/agent" <<EOF
 #!/bin/sh
-name=$net-\${1##*.}
+name=$lan-\${1##*.}
 shift
 exec ip netns exec \$name unshare --uts sh -c "hostname \$name; \$*"
 EOF
@@ -66,13 +68,13 @@ chmod +x "$work/agent"
 ranks() { # N COMMAND...: a rank in each of the first N namespaces
     local n=$1
     shift
-    ip netns exec $net-1 unshare --uts sh -c 'hostname "$0" && exec "$@"' $net-1 \
+    ip netns exec $lan-1 unshare --uts sh -c 'hostname "$0" && exec "$@"' $lan-1 \
         env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --mca plm_rsh_agent "$work/agent" \
         --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 \
         --bind-to none -host "$(seq -s, -f "10.77.0.%g:1" "$n")" -n "$n" env WICK_THREADS=1 WICK_JIT=0 "$@"
 }
 sent() { # N: bytes that left the machines so far, the mean of the first N
-    for i in $(seq "$1"); do ip netns exec $net-"$i" cat /sys/class/net/eth0/statistics/tx_bytes; done |
+    for i in $(seq "$1"); do ip netns exec $lan-"$i" cat /sys/class/net/eth0/statistics/tx_bytes; done |
         awk '{ s += $1 } END { printf "%.0f\n", s / NR }'
 }
 
@@ -103,6 +105,27 @@ for n in 2 3; do
     done
 done
 
+# ---- sums beside a leaf that only waits ------------------------------------------------------------------------------
+
+if [ -n "${OVERLAP:-}" ]; then
+    echo
+    echo "Steps whose one leaf a rank takes a while, without a CPU; $floats floats"
+    echo
+    echo "| ranks | on the wire, ms | the leaf, ms | late, ms | of the longer | early, ms | of the longer |"
+    echo "|---|---|---|---|---|---|---|"
+    for n in ${RANKS:-2 3}; do
+        for part in 30 50 100 150 200; do
+            wire=$(awk -v r="$n" -v n=$floats -v rate="$rate" 'BEGIN { print 2 * (r - 1) / r * n * 32 / rate / 1e3 }')
+            ms=$(awk -v p=$part -v w="$wire" 'BEGIN { printf "%.0f", p / 100 * w }')
+            ranks "$n" "$(realpath "$OVERLAP")" "$ms" $floats >"$work/overlap"
+            awk -v r="$n" -v w="$wire" -v c="$ms" '/the sum alone/ {
+                late = $(NF - 4); early = $(NF - 1); longer = w > c ? w : c
+                printf "| %d | %.1f | %.1f | %.1f | %.2f | %.1f | %.2f |\n", r, w, c, late, late / longer, early, early / longer
+            }' "$work/overlap"
+        done
+    done
+fi
+
 # ---- steps -----------------------------------------------------------------------------------------------------------
 
 awk 'BEGIN {
@@ -117,7 +140,7 @@ awk 'BEGIN {
 train() { # N BATCH STEPS MODE...
     local n=$1 batch=$2 steps=$3
     shift 3
-    ranks "$n" "$wick" train --data "$work/rows.csv" --hidden 768,768 --validation 0 --batch "$batch" --leaves 4 \
+    ranks "$n" "$wick" train --data "$work/rows.csv" --hidden $net --validation 0 --batch "$batch" --leaves $leaves \
         --epochs 1 --limit $((steps * batch)) --threads 1 --out "$work/run" --force --quiet "$@" >"$work/out"
 }
 step_ms() { # the median of a step, by the log; the first three warm up
@@ -126,13 +149,13 @@ step_ms() { # the median of a step, by the log; the first three warm up
         awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 echo
-echo "Steps of \`wick train --hidden 768,768 --leaves 4\` at $rate Mbit/s"
+echo "Steps of \`wick train --hidden $net --leaves $leaves\` at $rate Mbit/s"
 echo
 echo "| ranks | batch | mode | computing, ms | MB sent | on the wire, ms | a step, ms | of the longer | of both |"
 echo "|---|---|---|---|---|---|---|---|---|"
-for n in 2 3; do
-    for batch in 64 1024; do
-        for mode in exact "fast --wire bf16"; do
+for n in ${RANKS:-2 3}; do
+    for batch in $batches; do
+        for mode in "exact --sums late" "exact --sums early" "fast --wire bf16"; do
             read -ra how <<<"--mode $mode"
             limit off
             train $n $batch 8 "${how[@]}"

@@ -103,6 +103,7 @@ typedef struct cli_options {
     const char *wide_layers;
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int shares;             /* of train */
+    int sums;               /* of train: auto, early, late */
     int calibration, importance, weights_only, rounding;
     double percentile, max_drop, keep_score;
     double ratio, macs, sparsity, energy, low_rank; /* of prune */

@@ -279,7 +279,7 @@ static bool same_value(const option_row *row, const char *a, const char *b) {
  * for before a file is read. */
 static bool may_be_in_file(const char *name) {
     static const char *const others[] = {"out",         "threads",    "pin",     "numa",     "balance",
-                                         "memory-pool", "huge-pages", "workers", "adaptive", "shares"};
+                                         "memory-pool", "huge-pages", "workers", "adaptive", "shares", "sums"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0) return true;
     for (int i = 0; train_kept[i].name; i++)

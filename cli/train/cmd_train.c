@@ -3,6 +3,7 @@
 #include "../options.h"
 #include "../paths.h"
 #include "ranks.h"
+#include "shared.h"
 #include "source.h"
 #include "../term/log.h"
 #include "training.h"
@@ -96,6 +97,7 @@ static int build(training *t) {
                                .sharded = ranks_shard(t),
                                .fast = fast,
                                .wire = (wick_wire_type)o->wire,
+                               .overlap = ranks_overlap(t),
                                .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->shares};
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
@@ -271,29 +273,38 @@ static void tell_epoch(const training *t, bool best) {
          state->train_loss, accuracy, judged, best ? "  best" : "", state->seconds);
 }
 
-/* The look at the test set, with the weights that validation chose: the only one, unless the run goes on later. */
-static int look_at_test(training *t) {
+static void note_test(training *t, const evaluation *result) {
     run_state *state = &t->r.state;
-    classifier best = {0};
+    state->looks++;
+    state->test_loss = result->loss;
+    state->test_accuracy = result->scores[0].value;
+    if (ranks_follows(t)) return;
+    json j = steplog_begin(&t->log, state->step);
+    json_integer(&j, "epoch", state->epoch);
+    json_integer(&j, "best_epoch", state->best_epoch);
+    json_real(&j, "test_loss", state->test_loss, 9);
+    json_real(&j, training_of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
+    steplog_end(&t->log, &j);
+}
+
+/* The look at the test set, with the weights that validation chose: the only one, unless the run goes on later. Each
+ * rank has its part of it. */
+static int look_at_test(training *t) {
+    classifier best = {0}, *c = &best;
     evaluator e = {0};
     evaluation result;
-    int code = classifier_load(&best, t->ctx, t->r.best);
-    if (code == CLI_OK) code = classifier_check_dataset(&best, t->test, t->o->data);
-    if (code == CLI_OK) code = evaluator_new(&e, &best, t->test);
+    wick_profile_begin(t->ctx, "look at the test set");
+    int code = ranks_alone(t) || !ranks_follows(t) ? classifier_load(&best, t->ctx, t->r.best) : CLI_OK;
+    if (!ranks_alone(t)) code = ranks_show_best(t, code, &best), c = &t->c;
+    if (code == CLI_OK) code = classifier_check_dataset(c, t->test, t->o->data);
+    if (code == CLI_OK) code = evaluator_new(&e, c, t->test);
+    if (code == CLI_OK && !ranks_alone(t)) shared_measure(&e, t->group);
     if (code == CLI_OK) code = evaluator_run(&e, &result);
-    if (code == CLI_OK) {
-        state->looks++;
-        state->test_loss = result.loss;
-        state->test_accuracy = result.scores[0].value;
-        json j = steplog_begin(&t->log, state->step);
-        json_integer(&j, "epoch", state->epoch);
-        json_integer(&j, "best_epoch", state->best_epoch);
-        json_real(&j, "test_loss", state->test_loss, 9);
-        json_real(&j, training_of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
-        steplog_end(&t->log, &j);
-    }
+    if (code == CLI_OK) note_test(t, &result);
     evaluator_free(&e);
     classifier_free(&best);
+    code = ranks_hide_best(t, code);
+    wick_profile_end(t->ctx);
     return code;
 }
 
@@ -357,7 +368,11 @@ static int end_epoch(training *t) {
     if (best) code = run_save_best(&t->r);
     if (code == CLI_OK) code = ranks_hide_averages(t);
     if (code != CLI_OK) return code;
-    if (ranks_follows(t)) return checkpoint(t);
+    const bool looks = training_at_end(t) && t->test && !t->by_test;
+    if (ranks_follows(t)) {
+        if (looks) code = look_at_test(t);
+        return code == CLI_OK ? checkpoint(t) : code;
+    }
     log_epoch(t);
     code = curves_epoch(&t->curves, state->step, t->c.model,
                         &(curves_scores){.train_loss = state->train_loss,
@@ -371,7 +386,7 @@ static int end_epoch(training *t) {
     dashboard_epoch(&t->board, score);
     tell_epoch(t, best);
     if (t->o->verbose) log_loader(t->t.loader);
-    if (training_at_end(t) && t->test && !t->by_test) code = look_at_test(t);
+    if (looks) code = look_at_test(t);
     return code == CLI_OK ? checkpoint(t) : code;
 }
 

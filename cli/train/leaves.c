@@ -23,6 +23,7 @@ wick_status leaves_cut(trainer *t, const trainer_loss *how) {
     v->shards.on = how->sharded;
     v->fast = how->fast;
     v->wire = how->wire;
+    v->pieces.on = how->overlap && !v->fast && !v->shards.on && wick_group_size(v->group) > 1;
     v->size = t->batch / v->n;
     v->rest = t->tail % v->size;
     wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
@@ -87,11 +88,17 @@ static double share_of(const leaf_cut *v, int64_t samples, int64_t n) {
     return (double)samples / (double)(n < v->size ? n : v->size);
 }
 
+int leaves_outputs(const trainer *t) {
+    if (!t->leaves.n) return 0;
+    return t->leaves.pieces.on ? t->leaves.pieces.n_gradients : 1;
+}
+
 wick_status leaves_record(const trainer *t, bool last, wick_tensor **out) {
     const leaf_cut *v = &t->leaves;
     const double share = last ? share_of(v, v->rest, t->tail) : 1;
     if (share != 1) out[0] = wick_mul(out[0], wick_like(out[0], share));
-    return wick_optimizer_gradients(t->optimizer, out[0], &out[2]);
+    return v->pieces.on ? wick_optimizer_gradients_apart(t->optimizer, out[0], &out[2])
+                        : wick_optimizer_gradients(t->optimizer, out[0], &out[2]);
 }
 
 wick_status leaves_assign_buffers(const trainer *t, wick_tensor *vector, int64_t at) {
@@ -151,16 +158,23 @@ static wick_status set_mode(leaf_cut *v) {
 wick_status leaves_new(trainer *t) {
     leaf_cut *v = &t->leaves;
     for (int k = 0; k < 2; k++) v->row[k] = wick_spec_bytes(wick_loader_field(t->loader, k)) / (size_t)t->batch;
-    wick_status status = trainer_compile(t, true, false, &t->compiling, &t->steps[1][0]);
+    wick_status status = WICK_OK;
+    if (v->pieces.on) status = wick_optimizer_parameters(t->optimizer, &v->pieces.n_gradients);
+    if (status == WICK_OK) status = trainer_compile(t, true, false, &t->compiling, &t->steps[1][0]);
     if (status == WICK_OK && v->rest) status = trainer_compile(t, true, true, &t->compiling, &t->steps[1][1]);
     if (status != WICK_OK) return status;
-    const wick_spec gradients = wick_plan_output(t->steps[1][0].plan, 2);
-    v->gradients = gradients.dims[0];
-    if (gradients.dtype != WICK_F32) return refuse(v, "a parameter", gradients.dtype);
+    for (int i = 0; i < leaves_outputs(t); i++) {
+        const wick_spec gradients = wick_plan_output(t->steps[1][0].plan, 2 + i);
+        v->gradients += gradients.dims[0];
+        if (gradients.dtype != WICK_F32) return refuse(v, "a parameter", gradients.dtype);
+    }
     status = count_buffers(v, t->c);
     if (status == WICK_OK) status = v->shards.on ? shards_new(t) : compile_update(t);
     if (status == WICK_OK && !take_memory(v)) return WICK_ERR_NOMEM;
-    return status == WICK_OK ? set_mode(v) : status;
+    if (status == WICK_OK) status = set_mode(v);
+    if (status == WICK_OK && (status = leaf_pieces_new(t)) != WICK_OK && status != WICK_ERR_NOMEM)
+        return group_failed(v, status);
+    return status;
 }
 
 void leaves_free(leaf_cut *v) {
@@ -170,6 +184,7 @@ void leaves_free(leaf_cut *v) {
     free(v->sum);
     free(v->before);
     leaf_shares_free(&v->shares);
+    leaf_pieces_free(&v->pieces);
     *v = (leaf_cut){0};
 }
 
@@ -189,7 +204,9 @@ static wick_status run_leaf(trainer *t, step *plan, int64_t number, int64_t leaf
     int64_t correct = 0;
     float *extras = v->vector + v->gradients + v->buffers;
     wick_workspace_set_offset(plan->workspace, (uint64_t)(number * v->n + leaf));
-    const wick_status status = wick_run(plan->workspace, in, (void *[]){&extras[LEAF_LOSS], &correct, v->vector});
+    void *const out[] = {&extras[LEAF_LOSS], &correct, v->vector};
+    const wick_status status =
+        wick_run(plan->workspace, in, v->pieces.on ? leaf_pieces_outputs(v, &correct) : out);
     extras[LEAF_CORRECT] = (float)correct;
     return status;
 }
@@ -203,7 +220,9 @@ static wick_status make_vector(trainer *t, int64_t number, int64_t n, int leaf) 
     memset(extras, 0, LEAF_EXTRAS * sizeof *extras);
     if (samples) {
         step *plan = &t->steps[1][samples < v->size];
+        leaf_pieces_watch(v, plan, leaf);
         status = run_leaf(t, plan, number, leaf);
+        leaf_pieces_watch(v, plan, -1);
         if (status != WICK_OK && !*v->error)
             snprintf(v->error, sizeof v->error, "%s", wick_workspace_error(plan->workspace));
     }
@@ -230,7 +249,7 @@ static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status
         float *extras = v->vector + v->gradients + v->buffers;
         if (made != WICK_OK) extras[made == WICK_ERR_NOT_FINITE ? LEAF_NOT_FINITE : LEAF_FAILED] = 1;
         if (leaf == v->first) extras[LEAF_STOP] = (float)interrupted();
-        status = wick_group_add(v->group, leaf, v->vector);
+        status = leaf_pieces_add(v, leaf);
     }
     wick_profile_end(t->c->ctx);
     v->shares.seconds = now_seconds() - began;

@@ -20,6 +20,7 @@
 #define WICK_CLI_LEAVES_H
 
 #include "../step.h"
+#include "leaf_pieces.h"
 #include "leaf_shares.h"
 
 #include "shards.h"
@@ -46,6 +47,7 @@ typedef struct leaf_cut {
     leaf_shares shares; /* first and end move by it */
     bool stop;       /* some rank was asked to stop, and all of them know after the same step */
     bool elsewhere;  /* what failed did so on other ranks alone */
+    leaf_pieces pieces; /* of the sum, which travel while the rest is computed */
     char error[512]; /* of the first leaf that failed, or of leaves_new */
 } leaf_cut;
 
@@ -59,6 +61,8 @@ void leaves_samples(const leaf_cut *v, int64_t n, int64_t *first, int64_t *end);
  * empty the context. */
 wick_status leaves_new(struct trainer *t);
 void leaves_free(leaf_cut *v);
+/* How many outputs the plan of a leaf has beyond these: its gradients. */
+int leaves_outputs(const struct trainer *t);
 /* The end of the recording of a leaf: of out[0], its loss, and out[1]. `last`: of the leaf of the rest. */
 wick_status leaves_record(const struct trainer *t, bool last, wick_tensor **out);
 /* For shards.c: the buffers become numbers `at` and behind of a vector. */

@@ -29,6 +29,12 @@ int ranks_open(training *t) {
     return CLI_OK;
 }
 
+bool ranks_overlap(const training *t) {
+    enum { AUTO, EARLY };
+    const char *over = t->group ? wick_group_transport(t->group) : "none";
+    return t->o->sums == EARLY || (t->o->sums == AUTO && strcmp(over, "local") != 0);
+}
+
 int ranks_check(const training *t) {
     const int size = wick_group_size(t->group);
     if (size == 1) return CLI_OK;
@@ -72,6 +78,7 @@ static wick_status agree_options(const training *t) {
     const char *name, *text;
     wick_status status = agree_text(t, "", "--resume", *t->o->resume ? "yes" : "no");
     if (status == WICK_OK) status = agree_text(t, "", "--shares", options_text(t->o, "shares"));
+    if (status == WICK_OK) status = agree_text(t, "", "--sums", options_text(t->o, "sums"));
     for (int i = 0; status == WICK_OK && (name = options_kept(t->o, i, &text)); i++)
         if (!is_path(name)) status = agree_text(t, "--", name, text);
     return status;
@@ -169,6 +176,68 @@ int ranks_show_averages(training *t) {
 int ranks_hide_averages(training *t) {
     const wick_status status = shards_hide_averages(&t->t);
     return status == WICK_OK ? CLI_OK : states_failed(t, status);
+}
+
+/* ---- the weights that were best ---------------------------------------------------------------------------------- */
+
+static bool is_weight(wick_named state) { return state.role == WICK_ROLE_PARAM || state.role == WICK_ROLE_BUFFER; }
+static size_t bytes_of(wick_tensor *tensor) {
+    return (size_t)wick_tensor_count(tensor) * wick_dtype_size(wick_tensor_dtype(tensor));
+}
+
+/* All weights, one behind another, to `bytes`, or from there. */
+static wick_status move_weights(const training *t, char *bytes, bool back) {
+    wick_status status = WICK_OK;
+    for (int i = 0; i < wick_model_count(t->c.model) && status == WICK_OK; i++) {
+        const wick_named state = wick_model_at(t->c.model, i);
+        const size_t size = is_weight(state) ? bytes_of(state.tensor) : 0;
+        if (size) status = back ? wick_write(state.tensor, bytes, size) : wick_read(state.tensor, bytes, size);
+        bytes += size;
+    }
+    return status;
+}
+
+/* Those of another model with the same names. */
+static int read_weights(const training *t, const classifier *from, char *bytes) {
+    for (int i = 0; i < wick_model_count(t->c.model); i++) {
+        const wick_named state = wick_model_at(t->c.model, i);
+        const size_t size = is_weight(state) ? bytes_of(state.tensor) : 0;
+        wick_tensor *tensor = size ? wick_model_find(from->model, state.name) : NULL;
+        if (size && (!tensor || bytes_of(tensor) != size))
+            return log_fail(CLI_BAD_FILE, "%s has another %s than the network", t->r.best, state.name);
+        if (size && wick_read(tensor, bytes, size) != WICK_OK)
+            return log_fail(CLI_FAILED, "%s: %s", t->r.best, wick_context_error(t->ctx));
+        bytes += size;
+    }
+    return CLI_OK;
+}
+
+int ranks_show_best(training *t, int code, const classifier *best) {
+    size_t size = 0;
+    for (int i = 0; i < wick_model_count(t->c.model); i++) {
+        const wick_named state = wick_model_at(t->c.model, i);
+        if (is_weight(state)) size += bytes_of(state.tensor);
+    }
+    char *bytes = malloc(size + 1);
+    t->own_weights = malloc(size + 1);
+    if (code == CLI_OK && (!bytes || !t->own_weights)) code = log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && !ranks_follows(t)) code = read_weights(t, best, bytes);
+    code = ranks_share(t, code);
+    wick_status status = WICK_OK;
+    if (code == CLI_OK && (status = wick_group_broadcast(t->group, 0, bytes, size)) != WICK_OK)
+        code = failed(t, status);
+    if (code == CLI_OK) status = move_weights(t, t->own_weights, false);
+    if (code == CLI_OK && status == WICK_OK) status = move_weights(t, bytes, true);
+    if (code == CLI_OK && status != WICK_OK) code = log_fail(CLI_FAILED, "%s", log_why(t->ctx, status));
+    free(bytes);
+    return code;
+}
+
+int ranks_hide_best(training *t, int code) {
+    const wick_status status = t->own_weights && code == CLI_OK ? move_weights(t, t->own_weights, true) : WICK_OK;
+    free(t->own_weights);
+    t->own_weights = NULL;
+    return status == WICK_OK ? code : log_fail(CLI_FAILED, "%s", log_why(t->ctx, status));
 }
 
 void ranks_tell_states(const training *t) {

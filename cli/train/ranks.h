@@ -26,12 +26,18 @@ int ranks_agree_still(const training *t);
 int ranks_share(const training *t, int code);
 /* Whether each updates a part of the weights (--shard-optimizer): where there are several. */
 static inline bool ranks_shard(const training *t) { return t->o->shard_optimizer && !ranks_alone(t); }
+/* Whether sums travel while leaves are computed (--sums). */
+bool ranks_overlap(const training *t);
 /* As run_save_last, of rank 0, to which the others give their states. */
 int ranks_save(training *t);
 /* What is recorded reads averages of the weights in their place, where ranks have parts of them; and no more. All call
  * both. */
 int ranks_show_averages(training *t);
 int ranks_hide_averages(training *t);
+/* Where there are several ranks: all get the weights of `best`, which rank 0 has read with that code, in the place of
+ * the model's; and the model's own again. All call both. */
+int ranks_show_best(training *t, int code, const classifier *best);
+int ranks_hide_best(training *t, int code);
 /* What the optimizer's states take of each rank. */
 void ranks_tell_states(const training *t);
 

@@ -131,6 +131,7 @@ const option_row cmd_train_options[] = {
     {"workers", "N", INTEGER, "0", AT(workers), 0, WICK_WORKERS_MAX, "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
     OPT_ADAPTIVE,
     {"shares", "speed|even|shuffle", CHOICE, "speed", AT(shares), 0, 0, "how many leaves each of several ranks has: fewer where it takes longer for one, the same, or others in every step, for tests. Results don't depend on it, but with --mode fast, of which even is the default"},
+    {"sums", "auto|early|late", CHOICE, "auto", AT(sums), 0, 0, "when several ranks exchange gradients: early, while the last leaf of a rank is computed, or late, when all are; auto: early where ranks reach each other by MPI. Results don't depend on it. --mode fast and --shard-optimizer are late"},
     OPTIONS_END
 };
 

@@ -27,6 +27,7 @@ typedef struct training {
     bool by_test;                       /* the test set chooses the best epoch */
     float *class_weights;               /* [classes]; NULL: all count the same */
     char *coding;                       /* what was learned of a table or tensors; NULL: nothing */
+    void *own_weights;                  /* the model's, while the best ones are in their place; NULL: they are not */
     wick_transform *transform;          /* NULL: --augment says it */
     point_pairs pairs;                  /* points that are each other in a mirror */
     classifier c;

@@ -95,6 +95,23 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_finish(wick_group *group, float 
 typedef struct wick_range {
     size_t begin, end;
 } wick_range;
+
+/* Sums that travel while they are computed: the sums to come of as many floats as n pieces have together, which follow
+ * each other in any order and leave nothing out, are exchanged piece by piece. A piece is under way as soon as it was
+ * added of this rank's last leaf, by a thread of the group; wick_group_finish waits for the rest. Sums have the same
+ * bits and as many bytes as else, in one exchange more for each piece but the first. Where MPI was begun by others for one
+ * thread alone (below MPI_THREAD_SERIALIZED), pieces go when the sum is finished. Sums without the promise
+ * (wick_group_set_fast) are as else. n 0: no pieces, as at first. A call of all ranks, with the same pieces; it ends
+ * the sum that was begun. While pieces are under way all calls but wick_group_add_piece wait for them. WICK_ERR_INVALID
+ * (pieces that overlap, are empty, or leave something out), WICK_ERR_MISMATCH (ranks gave others; pieces are as
+ * before), WICK_ERR_NOMEM. */
+enum { WICK_PIECES_MAX = 1024 };
+WICK_API WICK_MUST_CHECK wick_status wick_group_set_pieces(wick_group *group, int n, const wick_range *pieces);
+/* The next piece, in their order, of that leaf's vector, which begins at `vector`: of it, only the piece is read. After
+ * the last one the leaf is whole. A rank's last leaf is added so, or by wick_group_add; others in any way. What goes
+ * wrong with a piece that is under way, wick_group_finish says. WICK_ERR_INVALID: leaf, or a sum that has no pieces. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_add_piece(wick_group *group, int leaf, const float *vector);
+
 /* As wick_group_finish, but each rank gets n ranges of the sum alone, with the same bits (reduce-scatter): rank r those
  * at ranges[r * n] and behind, which may overlap others, or be empty. All ranks give the same ranges. `sum` gets this
  * rank's, one behind another. Ranks send what others get, and no more: of n equal parts (ranks - 1) / ranks x count
@@ -118,19 +135,35 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_collect(wick_group *group, int r
 
 typedef enum wick_wire_type {
     WICK_WIRE_F32, /* by the transport's all-reduce (of MPI: MPI_Iallreduce), else in the order of ranks */
-    WICK_WIRE_BF16 /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
-                      are summed in f32. What rounding took away is added to the next vector (error feedback) */
+    WICK_WIRE_BF16, /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
+                       are summed in f32. What rounding took away is added to the next vector (error feedback) */
+    /* matrices of the vector as products of two of few columns (PowerSGD: Vogels, Karimireddy, Jaggi, NeurIPS 2019):
+     * rank (rows + cols) floats of each in place of rows x cols; all else in f32. What is lost is added to the next
+     * vector, and the factors begin with those of the sum before */
+    WICK_WIRE_POWERSGD
 } wick_wire_type;
+
+/* A row-major matrix in a vector, from float `begin` on. */
+typedef struct wick_group_matrix {
+    size_t begin;
+    int64_t rows, cols;
+} wick_group_matrix;
+enum { WICK_POWERSGD_RANK_MAX = 64 };
 
 typedef struct wick_group_fast {
     wick_wire_type wire;
     size_t exact; /* so many floats at the end of each vector go in f32 whatever the wire is: counts, flags */
+    /* of powersgd, which doesn't ask for `exact`: columns, 1 to WICK_POWERSGD_RANK_MAX, and matrices in ascending order,
+     * none in another; they are copied. A matrix of fewer rows or columns has as many columns of its factors */
+    int rank, n_matrices;
+    const wick_group_matrix *matrices;
 } wick_group_fast;
 
 /* How all sums to come are made; options NULL: along the tree again. A call of all ranks, with the same options. With a
  * wire of bf16 a rank keeps two vectors more, of 4 and of 2 bytes a float; one of them has what was lost, which is
- * nothing at first, and again after a sum of another count. WICK_ERR_MISMATCH: ranks ask for different modes;
- * WICK_ERR_INVALID (wire). */
+ * nothing at first, and again after a sum of another count; with powersgd it is 4 bytes a float of matrices and the
+ * factors. Sums of a shorter vector than the matrices need are WICK_ERR_INVALID. WICK_ERR_MISMATCH: ranks ask for
+ * different modes; WICK_ERR_INVALID (wire, rank, matrices), WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_set_fast(wick_group *group, const wick_group_fast *options);
 
 /* Which leaves are whose. Rank r has leaves first[r] to first[r + 1] - 1 of the sums of so many leaves that begin from

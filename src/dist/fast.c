@@ -3,6 +3,7 @@
  *
  *   all n floats, f32     the transport's own; without one: part s to rank s, who adds up and sends the sum to all
  *   bf16                  the same by parts, in words of 16 bits; sums are made in f32
+ *   powersgd              low_rank.c
  *
  * What rounding to bf16 takes away is added to the next vector, on both ways (error feedback, Seide et al. 2014; of the
  * sums too: Tang et al. 2019, "DoubleSqueeze"): `lost` has it for the parts that go to others, and in this rank's own
@@ -17,7 +18,10 @@ static const double ASK_SECONDS = 5; /* that ranks have to say that they are the
 
 /* ---- the mode ---------------------------------------------------------------------------------------------------- */
 
-static const char *wire_name(wick_wire_type wire) { return wire == WICK_WIRE_BF16 ? "bf16" : "f32"; }
+static void add_wire(wick_str *s, wick_wire_type wire, int rank) {
+    static const char *const names[] = {"f32", "bf16", "powersgd"};
+    wick_str_add(s, wire == WICK_WIRE_POWERSGD ? "%s:%d" : "%s", names[wire], rank);
+}
 
 /* The end of the context's numerics key: ";sum=fast;wire=bf16;ranks=3;over=local"; without text what it was before. */
 static void write_key(wick_group *g) {
@@ -27,28 +31,51 @@ static void write_key(wick_group *g) {
     key[at] = '\0';
     if (!g->fast.on) return;
     wick_str s = wick_str_on(key + at, sizeof g->ctx->numerics - at);
-    wick_str_add(&s, ";sum=fast;wire=%s;ranks=%d;over=%s", wire_name(g->fast.wire), g->wire.size,
-                 wick_group_transport(g));
+    wick_str_add(&s, ";sum=fast;wire=");
+    add_wire(&s, g->fast.wire, g->fast.rank);
+    wick_str_add(&s, ";ranks=%d;over=%s", g->wire.size, wick_group_transport(g));
+}
+
+/* That all ranks ask for the same. */
+static wick_status agree_on(wick_group *g, const wick_group_fast *o, size_t matrices) {
+    char text[64];
+    wick_str s = wick_str_on(text, sizeof text);
+    wick_str_add(&s, o ? "fast, " : "exact");
+    if (o) add_wire(&s, o->wire, o->rank);
+    if (o) wick_str_add(&s, ", %zu exact", o->exact);
+    WICK_TRY(wick_group_agree(g, "the mode of sums", text, strlen(text)));
+    return matrices ? wick_group_agree(g, "matrices of sums", o->matrices, matrices) : WICK_OK;
 }
 
 wick_status wick_group_set_fast(wick_group *g, const wick_group_fast *options) {
-    char text[64] = "exact";
     WICK_TRY(wick_group_usable(g));
-    if (options && (unsigned)options->wire > WICK_WIRE_BF16)
-        return wick_group_fail(g, WICK_ERR_INVALID, "group_set_fast: wire %d: WICK_WIRE_F32 or WICK_WIRE_BF16",
+    if (options && (unsigned)options->wire > WICK_WIRE_POWERSGD)
+        return wick_group_fail(g, WICK_ERR_INVALID,
+                               "group_set_fast: wire %d: WICK_WIRE_F32, WICK_WIRE_BF16 or WICK_WIRE_POWERSGD",
                                (int)options->wire);
-    if (options) snprintf(text, sizeof text, "fast, %s, %zu exact", wire_name(options->wire), options->exact);
-    WICK_TRY(wick_group_agree(g, "the mode of sums", text, strlen(text)));
+    const bool low = options && options->wire == WICK_WIRE_POWERSGD;
+    if (low) WICK_TRY(wick_group_low_rank_check(g, options));
+    const size_t bytes = low ? (size_t)options->n_matrices * sizeof *options->matrices : 0;
+    wick_group_matrix *matrices = bytes ? wick_alloc(&g->ctx->alloc, bytes) : NULL;
+    if (bytes && !matrices) return wick_group_fail(g, WICK_ERR_NOMEM, "group_set_fast: out of memory");
+    const wick_status status = agree_on(g, options, bytes);
+    if (status != WICK_OK) {
+        wick_release(&g->ctx->alloc, matrices, bytes);
+        return status;
+    }
+    if (bytes) memcpy(matrices, options->matrices, bytes);
     wick_group_fast_free(g);
     wick_group_sum_free(g); /* a sum that was begun is one of the other mode */
     if (options) g->fast.on = true, g->fast.wire = options->wire, g->fast.exact = options->exact;
+    if (low) g->fast.rank = options->rank, g->fast.n_matrices = options->n_matrices, g->fast.matrices = matrices;
     write_key(g);
     return WICK_OK;
 }
 
 void wick_group_fast_free(wick_group *g) {
     group_fast *f = &g->fast;
-    wick_release(&g->ctx->alloc, f->lost, f->lost_bytes);
+    wick_group_low_rank_free(g);
+    wick_release(&g->ctx->alloc, f->matrices, (size_t)f->n_matrices * sizeof *f->matrices);
     wick_release(&g->ctx->alloc, f->words, f->words_bytes);
     *f = (group_fast){.key = f->key};
     if (f->key) write_key(g);
@@ -59,7 +86,7 @@ void wick_group_fast_free(wick_group *g) {
 /* How many floats of the vector go in bf16: those in front. */
 static size_t narrow_count(const wick_group *g) {
     const size_t n = g->sum.count;
-    if (g->fast.wire == WICK_WIRE_F32 || g->wire.size == 1) return 0;
+    if (g->fast.wire != WICK_WIRE_BF16 || g->wire.size == 1) return 0;
     return n - WICK_MIN(g->fast.exact, n);
 }
 
@@ -85,6 +112,7 @@ bool wick_group_fast_memory(wick_group *g) {
     const int me = g->wire.rank, ranks = g->wire.size;
     const size_t narrow = narrow_count(g), wide = g->sum.count - narrow, others = (size_t)ranks - 1;
     if (ranks == 1) return true;
+    if (g->fast.wire == WICK_WIRE_POWERSGD) return wick_group_low_rank_memory(g);
     const size_t words = wick_part_size(narrow, me, ranks) * sizeof(uint16_t),
                  floats = has_own(g) ? 0 : wick_part_size(wide, me, ranks) * sizeof(float);
     size_t parts;
@@ -190,7 +218,7 @@ static wick_status collect_parts(wick_group *g, void *values, size_t count, size
     return wick_group_exchange(g, WICK_GROUP_COLLECT, n_out, out, n_in, in);
 }
 
-static wick_status sum_floats(wick_group *g, float *values, size_t count) {
+wick_status wick_group_sum_floats(wick_group *g, float *values, size_t count) {
     const int me = g->wire.rank, ranks = g->wire.size;
     WICK_TRY(send_parts(g, values, count, sizeof *values));
     run(g, (range){.run = add_floats,
@@ -270,10 +298,12 @@ wick_status wick_group_fast_finish(wick_group *g, float *sum) {
     float *v = g->sum.vectors[0];
     wick_status status = WICK_OK;
     if (!count) return WICK_OK;
+    const bool low = g->fast.wire == WICK_WIRE_POWERSGD && g->wire.size > 1;
+    if (low) status = wick_group_low_rank_finish(g);
     if (narrow) status = sum_words(g, v, narrow);
-    if (status == WICK_OK && count > narrow && g->wire.size > 1)
+    if (status == WICK_OK && !low && count > narrow && g->wire.size > 1)
         status =
-            has_own(g) ? sum_by_transport(g, v + narrow, count - narrow) : sum_floats(g, v + narrow, count - narrow);
+            has_own(g) ? sum_by_transport(g, v + narrow, count - narrow) : wick_group_sum_floats(g, v + narrow, count - narrow);
     if (status == WICK_OK) memcpy(sum, v, count * sizeof *sum);
     return status;
 }

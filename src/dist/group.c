@@ -18,7 +18,10 @@ wick_status wick_group_fail(wick_group *g, wick_status status, const char *fmt, 
     return status;
 }
 
-wick_status wick_group_usable(wick_group *g) { return g->broken ? g->msg.status : WICK_OK; }
+wick_status wick_group_usable(wick_group *g) {
+    wick_group_await_pieces(g);
+    return g->broken ? g->msg.status : WICK_OK;
+}
 
 const char *wick_group_error(const wick_group *g) { return g->msg.text; }
 
@@ -64,7 +67,7 @@ void wick_ranks_text(wick_str *text, const bool *of, int ranks) {
 
 wick_status wick_group_exchange(wick_group *g, wick_group_op op, int n_out, const wick_parcel *out, int n_in,
                                 const wick_parcel *in) {
-    WICK_TRY(wick_group_usable(g));
+    if (g->broken) return g->msg.status;
     if (!g->wire.transport) return WICK_OK;
     for (int i = 0; i < n_out; i++) g->sent += out[i].size;
     const wick_exchange x = {.op = op,
@@ -349,6 +352,7 @@ void wick_group_close(wick_group **group) {
     wick_group *g = group ? *group : NULL;
     if (!g) return;
     *group = NULL;
+    wick_group_pieces_free(g);
     wick_group_fast_free(g);
     wick_group_sum_free(g);
     wick_group_shares_free(g);

@@ -39,6 +39,8 @@ typedef struct group_sum {
     int n, merges;                /* the leaf under way merges with that many of the stack */
     size_t vector_bytes;          /* of each */
     int n_vectors;
+    bool pieced; /* it goes by the group's pieces */
+    int piece;   /* of the leaf under way, the next one */
     float *parts; /* what others have of this rank's part of the vector */
     size_t parts_bytes;
     wick_parcel *parcels;
@@ -53,6 +55,12 @@ typedef struct group_fast {
     float *lost;     /* bf16: what rounding took away, of as many floats as go in bf16 */
     uint16_t *words; /* those floats in bf16 */
     size_t lost_bytes, words_bytes;
+    /* powersgd (low_rank.c): of so many columns; P and what is in no matrix, Q, and the next Q, behind each other */
+    int rank, n_matrices;
+    wick_group_matrix *matrices;
+    float *factors;
+    size_t factors_bytes, first, q, planned; /* floats of the first and of Q; the vector's, 0: there is no memory */
+    uint64_t sums;
     size_t key; /* 1 + the length of the context's numerics key without this; 0: it was never changed */
 } group_fast;
 /* Who computes which leaves, and how fast (shares.c). */
@@ -70,6 +78,14 @@ typedef struct group_shares {
     bool begun;                /* the first step is over */
 } group_shares;
 
+/* What wick_group_set_pieces asked for (pieces.c). */
+typedef struct group_pieces {
+    int n; /* 0: sums are exchanged when they are finished */
+    wick_range *list;
+    size_t count; /* of all together */
+    struct courier *courier; /* NULL: none was needed */
+} group_pieces;
+
 struct wick_group {
     wick_context *ctx;
     wick_wire wire; /* transport NULL: a group of one */
@@ -81,6 +97,7 @@ struct wick_group {
     group_sum sum;
     group_fast fast;
     group_shares shares;
+    group_pieces pieces;
 };
 
 /* Sets the group's error. */
@@ -95,7 +112,7 @@ wick_status wick_group_usable(wick_group *g);
  * 2 log2(leaves). */
 int wick_tree_blocks(int first, int end, tree_block blocks[BLOCKS_MAX]);
 /* out[i] = the sum over the tree of the vectors of n blocks that follow each other and make up one complete subtree. No
- * result is in the way of an operand but the same element of it. */
+ * result is in the way of an operand but the same element of it. pool NULL: by this thread alone. */
 void wick_tree_sum(wick_pool *pool, int n, const tree_block *blocks, const float *const *vectors, float *out,
                    size_t count);
 void wick_group_sum_free(wick_group *g);
@@ -103,6 +120,23 @@ void wick_group_sum_free(wick_group *g);
 wick_status wick_group_sum_complete(wick_group *g, const char *call);
 /* At least so many bytes of the sum's `parts` and `parcels`; what was in them is gone. */
 bool wick_group_sum_room(wick_group *g, size_t parts, size_t parcels);
+
+/* One exchange: the parts of a range's sum, which ranks have, go to all; and of another range each gets its part of all
+ * subtrees, and sums it. Either may be empty. Sums are at their places in `sum`, which may be this rank's first vector.
+ * pool NULL: by this thread alone. */
+wick_status wick_group_sum_round(wick_group *g, wick_pool *pool, wick_range summed, wick_range range, float *sum);
+
+/* pieces.c: piece k of this rank's subtrees is whole; it travels from now on, or when the sum is finished. */
+void wick_group_send_piece(wick_group *g, int k);
+/* Until all pieces that were sent are sums; none is under way then. */
+void wick_group_await_pieces(wick_group *g);
+/* A sum begins: none was sent. */
+void wick_group_forget_pieces(wick_group *g);
+/* Whether pieces are under way: only they may use the group then. */
+bool wick_group_pieces_travel(const wick_group *g);
+/* Those of a sum, into the first vector. */
+wick_status wick_group_finish_pieces(wick_group *g);
+void wick_group_pieces_free(wick_group *g);
 
 enum { PART_ALIGN = 16 /* floats: parts begin at cache lines */ };
 /* Where rank r's part of a vector of count floats begins. */
@@ -118,6 +152,14 @@ static inline size_t wick_part_size(size_t count, int r, int ranks) {
 bool wick_group_fast_memory(wick_group *g);
 wick_status wick_group_fast_finish(wick_group *g, float *sum);
 void wick_group_fast_free(wick_group *g);
+/* By parts, the same bits on all ranks; there is room in the sum's `parts` and `parcels`. */
+wick_status wick_group_sum_floats(wick_group *g, float *values, size_t count);
+/* low_rank.c, of the wire powersgd: options; memory of a sum that begins; its first vector becomes the sum of all. */
+wick_status wick_group_low_rank_check(wick_group *g, const wick_group_fast *options);
+bool wick_group_low_rank_fits(const wick_group *g, size_t count); /* matrices in a vector of so many floats */
+bool wick_group_low_rank_memory(wick_group *g);
+wick_status wick_group_low_rank_finish(wick_group *g);
+void wick_group_low_rank_free(wick_group *g);
 wick_status wick_group_check_leaves(wick_group *g, const char *call, int leaves);
 /* The first leaf of a rank; of rank `size`, their number. */
 static inline int wick_group_first(const wick_group *g, int leaves, int rank) {

@@ -279,7 +279,7 @@ static void close_local(void *self, bool broken) {
     wick_release(l->alloc, l, l->bytes);
 }
 
-static const wick_transport transport = {"local", exchange, NULL, close_local};
+static const wick_transport transport = {"local", exchange, NULL, NULL, close_local};
 
 static local *new_local(const wick_allocator *alloc, int rank, int ranks, bool fds) {
     const size_t n = (size_t)ranks, bytes = sizeof(local) + n * (2 * sizeof(lane) + sizeof(int) + sizeof(bool));

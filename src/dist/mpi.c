@@ -30,7 +30,8 @@ typedef struct mpi_wire {
     mpi_library lib;
     mpi_handle comm;
     int rank, ranks;
-    bool ours; /* we called MPI_Init */
+    bool ours;  /* we called MPI_Init */
+    bool turns; /* threads may take turns */
     pending *list;
     size_t list_bytes;
     int n;
@@ -233,6 +234,8 @@ static void close_mpi(void *self, bool broken) {
     wick_release(w->alloc, w, sizeof *w);
 }
 
+static bool any_thread(const void *self) { return ((const mpi_wire *)self)->turns; }
+
 static wick_status join(mpi_wire *w, int told, wick_msg *msg) {
     const mpi_library *m = &w->lib;
     int code = 0;
@@ -241,6 +244,7 @@ static wick_status join(mpi_wire *w, int told, wick_msg *msg) {
                             "group_open: MPI was finalized in this process: it can be opened once");
     w->ours = mpi_flag(m, MPI_CALL_INITIALIZED) == 0;
     if (w->ours) code = mpi_init(m);
+    w->turns = !code && mpi_takes_turns(m);
     if (!code) code = mpi_return_errors(m, m->world);
     if (!code) code = mpi_size(m, m->world, &w->ranks);
     if (!code && told && told != w->ranks)
@@ -257,9 +261,9 @@ static wick_status join(mpi_wire *w, int told, wick_msg *msg) {
 
 wick_status wick_mpi_open(wick_wire *wire, const wick_allocator *alloc, const char *launcher, int told, wick_msg *msg) {
     static const wick_transport transports[] = {
-        {"Open MPI", exchange, reduce, close_mpi},
-        {"MPICH", exchange, reduce, close_mpi},
-        {"MPI", exchange, reduce, close_mpi}};
+        {"Open MPI", exchange, reduce, any_thread, close_mpi},
+        {"MPICH", exchange, reduce, any_thread, close_mpi},
+        {"MPI", exchange, reduce, any_thread, close_mpi}};
     mpi_wire *w = wick_calloc(alloc, sizeof *w);
     if (!w) return wick_msg_set(msg, WICK_ERR_NOMEM, "group_open: out of memory");
     w->alloc = alloc;

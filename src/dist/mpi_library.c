@@ -9,6 +9,7 @@ static const char *const names[MPI_CALLS] = {[MPI_CALL_VERSION] = "MPI_Get_libra
                                              [MPI_CALL_INITIALIZED] = "MPI_Initialized",
                                              [MPI_CALL_FINALIZED] = "MPI_Finalized",
                                              [MPI_CALL_INIT] = "MPI_Init_thread",
+                                             [MPI_CALL_LEVEL] = "MPI_Query_thread",
                                              [MPI_CALL_FINALIZE] = "MPI_Finalize",
                                              [MPI_CALL_RANK] = "MPI_Comm_rank",
                                              [MPI_CALL_SIZE] = "MPI_Comm_size",
@@ -36,6 +37,10 @@ int mpi_flag(const mpi_library *m, mpi_call call) {
 int mpi_init(const mpi_library *m) {
     int provided;
     return AS(MPI_CALL_INIT, int *, char ***, int, int *)(NULL, NULL, m->serialized, &provided);
+}
+bool mpi_takes_turns(const mpi_library *m) {
+    int level = 0;
+    return AS(MPI_CALL_LEVEL, int *)(&level) == 0 && level >= m->serialized;
 }
 int mpi_finalize(const mpi_library *m) { return AS(MPI_CALL_FINALIZE, void)(); }
 

@@ -14,6 +14,7 @@ typedef enum mpi_call {
     MPI_CALL_INITIALIZED,
     MPI_CALL_FINALIZED,
     MPI_CALL_INIT,
+    MPI_CALL_LEVEL,
     MPI_CALL_FINALIZE,
     MPI_CALL_RANK,
     MPI_CALL_SIZE,
@@ -58,6 +59,7 @@ wick_status mpi_library_open(mpi_library *m, const char *launcher, wick_msg *msg
 /* The standard's functions of that name, on bytes. All but the first return an error code, 0 for success. */
 int mpi_flag(const mpi_library *m, mpi_call initialized_or_finalized); /* the flag; -1: refused */
 int mpi_init(const mpi_library *m);
+bool mpi_takes_turns(const mpi_library *m); /* threads may, in calling it */
 int mpi_finalize(const mpi_library *m);
 int mpi_rank(const mpi_library *m, mpi_handle comm, int *rank);
 int mpi_size(const mpi_library *m, mpi_handle comm, int *size);

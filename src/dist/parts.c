@@ -101,6 +101,9 @@ wick_status wick_group_finish_parts(wick_group *g, int n, const wick_range *rang
     if (g->sum.flat)
         return wick_group_fail(g, WICK_ERR_UNSUPPORTED,
                                "group_finish_parts: parts are of sums along the tree, not of wick_group_set_fast's");
+    if (g->sum.pieced)
+        return wick_group_fail(g, WICK_ERR_UNSUPPORTED,
+                               "group_finish_parts: sums of wick_group_set_pieces go to all ranks");
     WICK_TRY(wick_group_sum_complete(g, "group_finish_parts"));
     if (g->sum.count == 0) return WICK_OK;
     WICK_TRY(take_lists(g, n, mine, &lists));

@@ -66,6 +66,16 @@ static int all_blocks(const wick_group *g) {
 static size_t part_begin(const wick_group *g, int r) { return wick_part_begin(g->sum.count, r, g->wire.size); }
 static size_t part_size(const wick_group *g, int r) { return part_begin(g, r + 1) - part_begin(g, r); }
 
+/* The most floats of it, or of one of its pieces, that this rank sums. */
+static size_t most_part(const wick_group *g) {
+    size_t most = part_size(g, g->wire.rank);
+    for (int k = 0; k < g->pieces.n && g->sum.pieced; k++) {
+        const wick_range *p = &g->pieces.list[k];
+        most = WICK_MAX(most, wick_part_size(p->end - p->begin, g->wire.rank, g->wire.size));
+    }
+    return most;
+}
+
 static bool take_memory(wick_group *g) {
     group_sum *s = &g->sum;
     const size_t bytes = s->count * sizeof(float);
@@ -79,11 +89,11 @@ static bool take_memory(wick_group *g) {
     }
     if (s->flat) return wick_group_fast_memory(g);
     if (g->wire.size == 1) return true;
-    /* lists of what comes in, what goes out to all others, and the blocks that are added at the end */
+    /* lists of what comes in, what goes out to all others, sums too, and the blocks that are added at the end */
     const int all = all_blocks(g);
-    const size_t own = BLOCKS_MAX * (size_t)g->wire.size, n = (size_t)all;
+    const size_t own = (BLOCKS_MAX + 2) * (size_t)g->wire.size, n = (size_t)all;
     size_t parts;
-    return !wick_mul_overflows(part_size(g, g->wire.rank) * sizeof(float), n, &parts) &&
+    return !wick_mul_overflows(most_part(g) * sizeof(float), n, &parts) &&
            wick_group_sum_room(g, parts, (n + own) * sizeof(wick_parcel) + n * (sizeof(tree_block) + sizeof(float *)));
 }
 
@@ -112,15 +122,22 @@ wick_status wick_group_begin(wick_group *g, int leaves, size_t count) {
     WICK_TRY(wick_group_usable(g));
     WICK_TRY(wick_group_check_leaves(g, "group_begin", leaves));
     s->begun = false;
+    wick_group_forget_pieces(g);
     if (count > PTRDIFF_MAX / sizeof(float))
         return wick_group_fail(g, WICK_ERR_NOMEM, "group_begin: out of memory for vectors of %zu floats", count);
+    if (g->fast.on && !wick_group_low_rank_fits(g, count))
+        return wick_group_fail(g, WICK_ERR_INVALID,
+                               "group_begin: a vector of %zu floats, where the matrices of wick_group_set_fast end "
+                               "behind it",
+                               count);
     s->leaves = leaves;
     s->flat = g->fast.on;
     s->first = wick_group_first(g, leaves, g->wire.rank);
     s->end = wick_group_first(g, leaves, g->wire.rank + 1);
     s->leaf = s->first;
     s->count = count;
-    s->n = 0, s->filled = 0;
+    s->n = 0, s->filled = 0, s->piece = 0;
+    s->pieced = g->pieces.n && g->pieces.count == count;
     if (!take_memory(g)) {
         wick_group_sum_free(g);
         return wick_group_fail(g, WICK_ERR_NOMEM, "group_begin: out of memory for vectors of %zu floats", count);
@@ -150,41 +167,56 @@ static void end_leaf(group_sum *s) {
     s->n++;
     s->leaf++;
     s->filled = 0;
+    s->piece = 0;
 }
 
-/* The vector of the lowest subtree that the leaf merges with gets the sum: one pass over all of them. */
-static void add_piece(wick_group *g, const float *part, size_t n) {
+/* n floats of the leaf's vector from `at` on. The vector of the lowest subtree that the leaf merges with gets the sum:
+ * one pass over all of them. */
+static void add_floats(wick_group *g, size_t at, const float *part, size_t n) {
     group_sum *s = &g->sum;
     const int merges = merges_of(s), low = s->n - merges;
     tree_block blocks[TREE_DEPTH_MAX + 1];
     const float *vectors[TREE_DEPTH_MAX + 1];
     for (int i = 0; i < merges; i++) {
         blocks[i] = s->flat ? (tree_block){0, 1} : s->stack[low + i];
-        vectors[i] = s->vectors[low + i] + s->filled;
+        vectors[i] = s->vectors[low + i] + at;
     }
     blocks[merges] = (tree_block){s->flat ? merges : s->leaf, 1};
     vectors[merges] = part;
-    wick_tree_sum(g->ctx->pool, merges + 1, blocks, vectors, s->vectors[low] + s->filled, n);
+    wick_tree_sum(g->ctx->pool, merges + 1, blocks, vectors, s->vectors[low] + at, n);
     s->filled += n;
+}
+
+/* That it is the leaf's turn. */
+static wick_status check_leaf(wick_group *g, int leaf) {
+    const group_sum *s = &g->sum;
+    if (!s->begun) return wick_group_fail(g, WICK_ERR_INVALID, "group_add: no sum was begun");
+    if (s->leaf == s->end)
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: all leaves of rank %d, %d to %d, were added",
+                               leaf, g->wire.rank, s->first, s->end - 1);
+    if (leaf != s->leaf)
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d, where leaf %d of rank %d's %d to %d is next",
+                               leaf, s->leaf, g->wire.rank, s->first, s->end - 1);
+    return WICK_OK;
 }
 
 wick_status wick_group_add_part(wick_group *g, int leaf, const float *part, size_t n) {
     group_sum *s = &g->sum;
     WICK_TRY(wick_group_usable(g));
-    if (!s->begun) return wick_group_fail(g, WICK_ERR_INVALID, "group_add: no sum was begun");
-    if (s->leaf == s->end || leaf != s->leaf) {
-        if (s->leaf == s->end)
-            return wick_group_fail(g, WICK_ERR_INVALID,
-                                   "group_add: leaf %d: all leaves of rank %d, %d to %d, were added", leaf,
-                                   g->wire.rank, s->first, s->end - 1);
-        return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d, where leaf %d of rank %d's %d to %d is next",
-                               leaf, s->leaf, g->wire.rank, s->first, s->end - 1);
-    }
+    WICK_TRY(check_leaf(g, leaf));
+    if (s->pieced && s->leaf == s->end - 1 && n < s->count)
+        return wick_group_fail(g, WICK_ERR_INVALID,
+                               "group_add: leaf %d: the last leaf of a rank is added by its pieces, or as a whole", leaf);
+    if (s->piece)
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: pieces of it were added already", leaf);
     if (n > s->count - s->filled)
         return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: %zu floats are too many: %zu of %zu are left",
                                leaf, n, s->count - s->filled, s->count);
     if (!part && n) return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: vector is NULL", leaf);
-    if (n) add_piece(g, part, n);
+    for (int k = 0; s->pieced && s->leaf == s->end - 1 && k < g->pieces.n; k++)
+        WICK_TRY(wick_group_add_piece(g, leaf, part));
+    if (s->leaf != leaf) return WICK_OK; /* piece by piece */
+    if (n) add_floats(g, s->filled, part, n);
     if (s->filled == s->count) end_leaf(s);
     return WICK_OK;
 }
@@ -196,53 +228,95 @@ wick_status wick_group_add(wick_group *g, int leaf, const float *vector) {
     return wick_group_add_part(g, leaf, vector, g->sum.count);
 }
 
+wick_status wick_group_add_piece(wick_group *g, int leaf, const float *vector) {
+    group_sum *s = &g->sum;
+    if (!wick_group_pieces_travel(g)) WICK_TRY(wick_group_usable(g));
+    if (!s->begun || s->leaf == s->end || s->leaf != leaf || !s->pieced || !vector || (s->filled && !s->piece)) {
+        WICK_TRY(wick_group_usable(g)); /* none is under way behind it */
+        WICK_TRY(check_leaf(g, leaf));
+        if (!vector) return wick_group_fail(g, WICK_ERR_INVALID, "group_add_piece: leaf %d: vector is NULL", leaf);
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_add_piece: leaf %d: %s", leaf,
+                               s->pieced ? "part of it was added by wick_group_add_part"
+                                         : "the sum is of another length than the pieces of wick_group_set_pieces");
+    }
+    const wick_range *p = &g->pieces.list[s->piece];
+    add_floats(g, p->begin, vector + p->begin, p->end - p->begin);
+    const int k = s->piece++;
+    if (s->leaf == s->end - 1 && g->wire.size > 1 && !s->flat) wick_group_send_piece(g, k);
+    if (s->piece == g->pieces.n) end_leaf(s);
+    return WICK_OK;
+}
+
 /* ---- the exchange ------------------------------------------------------------------------------------------------ */
 
-/* Blocks of all ranks, in ascending order, and where this rank's part of them is: its own where it is, the others' in
- * `parts`, for which parcels are listed. */
-static int list_blocks(wick_group *g, wick_parcel *in, int *n_in, tree_block *blocks, const float **vectors) {
+/* The lists of an exchange, in the sum's memory. */
+typedef struct sum_lists {
+    wick_parcel *in, *out;
+    int n_in, n_out, n; /* n: blocks of all ranks */
+    tree_block *blocks; /* in ascending order */
+    const float **vectors; /* of each, this rank's part of a range */
+} sum_lists;
+
+static sum_lists empty_lists(const wick_group *g) {
+    const size_t all = (size_t)all_blocks(g), ranks = (size_t)g->wire.size;
+    wick_parcel *in = g->sum.parcels, *out = in + all + ranks;
+    const float **vectors = (const float **)(out + (BLOCKS_MAX + 1) * ranks);
+    return (sum_lists){.in = in, .out = out, .blocks = (tree_block *)(vectors + all), .vectors = vectors};
+}
+
+/* This rank's part of the range of all blocks comes in, its own is where it is; others' parts go out. */
+static void list_parts(wick_group *g, wick_range range, sum_lists *l) {
     group_sum *s = &g->sum;
     const int me = g->wire.rank, ranks = g->wire.size;
-    const size_t size = part_size(g, me);
+    const size_t count = range.end - range.begin, size = wick_part_size(count, me, ranks);
     float *at = s->parts;
-    int n = 0;
+    tree_block own[BLOCKS_MAX];
+    const int n_own = wick_tree_blocks(s->first, s->end, own);
     for (int r = 0; r < ranks; r++) {
-        const int more =
-            wick_tree_blocks(wick_group_first(g, s->leaves, r), wick_group_first(g, s->leaves, r + 1), blocks + n);
-        for (int i = 0; i < more; i++, n++) {
-            vectors[n] = r == me ? s->vectors[i] + part_begin(g, me) : at;
+        const int more = wick_tree_blocks(wick_group_first(g, s->leaves, r), wick_group_first(g, s->leaves, r + 1),
+                                          l->blocks + l->n);
+        for (int i = 0; i < more; i++, l->n++) {
+            l->vectors[l->n] = r == me ? s->vectors[i] + range.begin + wick_part_begin(count, me, ranks) : at;
             if (r == me || !size) continue;
-            in[(*n_in)++] = (wick_parcel){r, at, size * sizeof *at};
+            l->in[l->n_in++] = (wick_parcel){r, at, size * sizeof *at};
             at += size;
         }
     }
-    return n;
-}
-
-static wick_status exchange_blocks(wick_group *g, float *sum) {
-    group_sum *s = &g->sum;
-    const int me = g->wire.rank, ranks = g->wire.size, all = all_blocks(g);
-    wick_parcel *in = s->parcels, *out = in + all;
-    const float **vectors = (const float **)(out + (size_t)BLOCKS_MAX * (size_t)ranks);
-    tree_block *blocks = (tree_block *)(vectors + all);
-    int n_in = 0, n_out = 0;
-    const int n = list_blocks(g, in, &n_in, blocks, vectors);
     for (int k = 1; k < ranks; k++) { /* beginning with the next rank: not all with the first */
         const int to = (me + k) % ranks;
-        if (!part_size(g, to)) continue;
-        for (int i = 0; i < s->n; i++)
-            out[n_out++] = (wick_parcel){to, s->vectors[i] + part_begin(g, to), part_size(g, to) * sizeof(float)};
+        const size_t theirs = wick_part_size(count, to, ranks);
+        for (int i = 0; i < n_own && theirs; i++)
+            l->out[l->n_out++] = (wick_parcel){to, s->vectors[i] + range.begin + wick_part_begin(count, to, ranks),
+                                               theirs * sizeof(float)};
     }
-    WICK_TRY(wick_group_exchange(g, WICK_GROUP_SUM, n_out, out, n_in, in));
-    wick_tree_sum(g->ctx->pool, n, blocks, vectors, sum + part_begin(g, me), part_size(g, me));
-    n_in = n_out = 0;
+}
+
+/* This rank's part of a range's sum goes to all, theirs come in. */
+static void list_sums(wick_group *g, wick_range range, float *sum, sum_lists *l) {
+    const int me = g->wire.rank, ranks = g->wire.size;
+    const size_t count = range.end - range.begin, mine = wick_part_size(count, me, ranks);
+    float *part = sum + range.begin + wick_part_begin(count, me, ranks);
     for (int k = 1; k < ranks; k++) {
         const int r = (me + k) % ranks;
-        if (part_size(g, me))
-            out[n_out++] = (wick_parcel){r, sum + part_begin(g, me), part_size(g, me) * sizeof(float)};
-        if (part_size(g, r)) in[n_in++] = (wick_parcel){r, sum + part_begin(g, r), part_size(g, r) * sizeof(float)};
+        const size_t size = wick_part_size(count, r, ranks);
+        if (mine) l->out[l->n_out++] = (wick_parcel){r, part, mine * sizeof(float)};
+        if (size)
+            l->in[l->n_in++] =
+                (wick_parcel){r, sum + range.begin + wick_part_begin(count, r, ranks), size * sizeof(float)};
     }
-    return wick_group_exchange(g, WICK_GROUP_COLLECT, n_out, out, n_in, in);
+}
+
+wick_status wick_group_sum_round(wick_group *g, wick_pool *pool, wick_range summed, wick_range range, float *sum) {
+    sum_lists l = empty_lists(g);
+    const int me = g->wire.rank, ranks = g->wire.size;
+    const size_t count = range.end - range.begin;
+    list_sums(g, summed, sum, &l);
+    if (count) list_parts(g, range, &l);
+    WICK_TRY(wick_group_exchange(g, count ? WICK_GROUP_SUM : WICK_GROUP_COLLECT, l.n_out, l.out, l.n_in, l.in));
+    if (count)
+        wick_tree_sum(pool, l.n, l.blocks, l.vectors, sum + range.begin + wick_part_begin(count, me, ranks),
+                      wick_part_size(count, me, ranks));
+    return WICK_OK;
 }
 
 wick_status wick_group_sum_complete(wick_group *g, const char *call) {
@@ -262,7 +336,12 @@ wick_status wick_group_finish(wick_group *g, float *sum) {
     if (s->begun && !sum && s->count) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: sum is NULL");
     WICK_TRY(wick_group_sum_complete(g, "group_finish"));
     if (s->flat) return wick_group_fast_finish(g, sum);
-    if (g->wire.size > 1) return exchange_blocks(g, sum);
+    if (g->wire.size > 1 && !s->pieced) {
+        const wick_range all = {0, s->count}, nothing = {0};
+        WICK_TRY(wick_group_sum_round(g, g->ctx->pool, nothing, all, sum));
+        return wick_group_sum_round(g, g->ctx->pool, all, nothing, sum);
+    }
+    if (g->wire.size > 1) WICK_TRY(wick_group_finish_pieces(g));
     if (s->count) memcpy(sum, s->vectors[0], s->count * sizeof *sum);
     return WICK_OK;
 }

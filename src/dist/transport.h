@@ -45,6 +45,8 @@ typedef struct wick_transport {
     /* In an order of its own. NULL: it has no such. On failure the values may still be written to, until the process
      * ends. */
     wick_status (*reduce)(void *self, const wick_wire_sum *x, wick_msg *msg);
+    /* Whether threads may take turns in calling exchange. NULL: they may. */
+    bool (*any_thread)(const void *self);
     /* Frees self. broken: an exchange failed, so nobody is to be waited for. */
     void (*close)(void *self, bool broken);
 } wick_transport;

@@ -66,6 +66,8 @@ void wick_tree_sum(wick_pool *pool, int n, const tree_block *blocks, const float
                    size_t count) {
     sum_task t = {n, blocks, vectors, out, count};
     const uint64_t word = wick_fp_enter();
-    wick_pool_run(pool, run_task, &t, (int64_t)((count + TASK - 1) / TASK));
+    const int64_t tasks = (int64_t)((count + TASK - 1) / TASK);
+    for (int64_t i = 0; !pool && i < tasks; i++) run_task(&t, i, 0);
+    if (pool) wick_pool_run(pool, run_task, &t, tasks);
     wick_fp_restore(word);
 }

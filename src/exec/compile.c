@@ -147,6 +147,7 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     p->n_out = n_out;
     p->check_finite = options && options->check_finite;
     status = bind(t, p, w);
+    if (status == WICK_OK) status = wick_plan_note_outputs(p);
     if (status == WICK_OK && (status = wick_packed_weights_join(p)) != WICK_OK)
         wick_msg_set(&ctx->msg, status, "out of memory compiling");
     if (status != WICK_OK) {
@@ -400,6 +401,8 @@ struct wick_workspace {
     uint64_t offset, deadline;
     atomic_bool cancel;
     bool profile;
+    wick_output_fn on_output;
+    void *on_output_user;
     wick_msg msg;
 };
 
@@ -530,6 +533,8 @@ wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out
                             .slots = ws->slots,
                             .msg = &ws->msg,
                             .profile = ws->profile,
+                            .on_output = ws->on_output,
+                            .on_output_user = ws->on_output_user,
                             .cancel = &ws->cancel,
                             .deadline = ws->deadline ? wick_now_ns() + ws->deadline : 0};
         status = wick_execute(&e);
@@ -553,6 +558,11 @@ void wick_workspace_cancel(wick_workspace *ws) { atomic_store(&ws->cancel, true)
 void wick_workspace_deadline(wick_workspace *ws, uint64_t nanoseconds) { ws->deadline = nanoseconds; }
 uint64_t wick_workspace_offset(const wick_workspace *ws) { return ws->offset; }
 void wick_workspace_set_offset(wick_workspace *ws, uint64_t offset) { ws->offset = offset; }
+
+void wick_workspace_on_output(wick_workspace *ws, wick_output_fn fn, void *user) {
+    ws->on_output = fn;
+    ws->on_output_user = user;
+}
 
 void wick_workspace_profile(wick_workspace *ws, bool enable) {
     ws->profile = enable;

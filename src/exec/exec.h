@@ -31,6 +31,12 @@ typedef struct wick_packing {
     size_t bytes;
 } wick_packing;
 
+/* An output, and the step behind which nothing of a run touches it. */
+typedef struct wick_output_done {
+    uint32_t step;
+    int output;
+} wick_output_done;
+
 struct wick_plan {
     wick_context *ctx;
     wick_allocator alloc;
@@ -65,6 +71,7 @@ struct wick_plan {
     int n_in, n_out;
     wick_binding *bindings; /* by leaf */
     wick_spec *out_specs;
+    wick_output_done *done; /* [n_out], by step */
     atomic_int workspaces;
     _Atomic uint64_t traced_by; /* the recorder that has numbers for the steps ... */
     uint32_t traced_rows;       /* ... from this one on */
@@ -104,11 +111,15 @@ typedef struct wick_execution {
     uint64_t (*slots)[2];
     wick_msg *msg;
     bool profile;
+    wick_output_fn on_output; /* NULL: nobody waits for single outputs */
+    void *on_output_user;
     struct watched_run *watched; /* of execute.c */
     atomic_bool *cancel;
     uint64_t deadline; /* in wick_now_ns time; 0: none */
 } wick_execution;
 wick_status wick_execute(wick_execution *e);
+/* plan->done, of a plan whose n_out is known (outputs.c). */
+wick_status wick_plan_note_outputs(wick_plan *plan);
 
 wick_memory *wick_memory_new(const wick_plan *plan, int threads);
 /* The same without arena and scratch, which are given to it: wick_memory_room bytes, aligned; as often as they change.

@@ -175,6 +175,7 @@ typedef struct watched_run {
     uint32_t rows; /* the recorder's number of the plan's first step */
     uint64_t at;   /* when the last step ended */
     size_t marks;
+    int handed; /* outputs that were handed out (wick_workspace_on_output) */
 } watched_run;
 
 static uint64_t ticks_of(const watched_run *rec) {
@@ -213,6 +214,7 @@ static void gather_parts(watched_run *rec, wick_part *parts, int threads, wick_m
 static void mark_step(const wick_execution *e, size_t i, watched_run *rec, wick_part *parts) {
     wick_recorder *r = rec->recorder;
     wick_memory *m = e->memory;
+    if (!r && !e->profile) return; /* for outputs alone */
     const uint64_t end = ticks_of(rec), took = end - WICK_MIN(rec->at, end);
     m->step_ns[i] += r ? (uint64_t)((double)took * r->tick_ns) : took;
     m->step_calls[i]++;
@@ -268,6 +270,13 @@ static ALWAYS_INLINE int64_t run_step(const wick_execution *e, size_t i, region 
     return fault;
 }
 
+/* The outputs that nothing touches after step i. */
+static void hand_out(const wick_execution *e, watched_run *rec, size_t i) {
+    const wick_plan *plan = e->plan;
+    for (; e->on_output && rec->handed < plan->n_out && plan->done[rec->handed].step <= i; rec->handed++)
+        e->on_output(e->on_output_user, plan->done[rec->handed].output);
+}
+
 /* One body, made twice: rec is NULL where nothing is recorded, and leaves nothing in the loop. */
 static ALWAYS_INLINE wick_status run_steps(wick_execution *e, watched_run *rec) {
     const wick_plan *plan = e->plan;
@@ -295,8 +304,12 @@ static ALWAYS_INLINE wick_status run_steps(wick_execution *e, watched_run *rec) 
         if (s->kept) m->done[i] = true;
         if (finite && (i + 1 == plan->n_steps || steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
         /* loops and branches (control.c) */
-        if (s->jump && *(const int64_t *)r.ptr[0]) i = (size_t)((int64_t)i + s->jump - 1);
+        if (s->jump && *(const int64_t *)r.ptr[0])
+            i = (size_t)((int64_t)i + s->jump - 1);
+        else if (rec)
+            hand_out(e, rec, i);
     }
+    if (rec) hand_out(e, rec, plan->n_steps);
     return WICK_OK;
 }
 
@@ -388,11 +401,11 @@ static wick_status execute_traced(wick_execution *e) {
     wick_trace_hook *trace = &e->plan->ctx->trace;
     wick_recorder *r = NULL;
     if (WICK_UNLIKELY(atomic_load_explicit(&trace->on, memory_order_relaxed))) {
-        if (!e->profile && wick_trace_pass(trace)) return execute(e, NULL);
+        if (!e->profile && !e->on_output && wick_trace_pass(trace)) return execute(e, NULL);
         r = wick_trace_enter_on(trace);
     }
-    if (WICK_UNLIKELY(r || e->profile)) {
-        const bool recorded = r && wick_recorder_wants(r, trace), watched = recorded || e->profile;
+    if (WICK_UNLIKELY(r || e->profile || e->on_output)) {
+        const bool recorded = r && wick_recorder_wants(r, trace), watched = recorded || e->profile || e->on_output;
         const wick_status status = watched ? execute_recorded(e, recorded ? r : NULL) : WICK_OK;
         if (r) wick_trace_leave(trace);
         if (watched) return status;

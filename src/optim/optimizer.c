@@ -523,18 +523,47 @@ static wick_status refuse_accumulation(wick_optimizer *opt) {
                              opt->options.accumulate);
 }
 
+wick_status wick_optimizer_parameters(wick_optimizer *opt, int *n) {
+    if (!n) return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: parameters: n is NULL");
+    WICK_TRY(bind_parameters(opt));
+    *n = opt->n;
+    return WICK_OK;
+}
+
+static wick_status record_gradients(wick_optimizer *opt, wick_tensor *loss) {
+    WICK_TRY(refuse_accumulation(opt));
+    WICK_TRY(gradients(opt, loss));
+    return note_given(opt);
+}
+
+/* That of a parameter, as a part of the vector. */
+static wick_tensor *part_of_vector(const wick_optimizer *opt, int i) {
+    wick_tensor *row = wick_reshape(opt->grads[i], 1, (int64_t[]){wick_tensor_count(opt->params[i])});
+    return wick_as(row, wick_optim_vector_dtype(opt));
+}
+
+wick_status wick_optimizer_gradients_apart(wick_optimizer *opt, wick_tensor *loss, wick_tensor **out) {
+    if (!out) return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: gradients_apart: out is NULL");
+    WICK_TRY(bind_parameters(opt));
+    memset(out, 0, (size_t)opt->n * sizeof *out);
+    WICK_TRY(record_gradients(opt, loss));
+    wick_status status = WICK_OK;
+    for (int i = 0; i < opt->n && status == WICK_OK; i++) {
+        out[i] = opt->given[i] ? part_of_vector(opt, i)
+                               : wick_zeros(opt->ctx, wick_optim_vector_dtype(opt), 1, (int64_t[]){0});
+        if (wick_tensor_error(out[i], NULL) != WICK_OK) status = wick_optim_fail_with(opt, "gradients_apart", out[i]);
+    }
+    if (status != WICK_OK) memset(out, 0, (size_t)opt->n * sizeof *out);
+    return status;
+}
+
 wick_status wick_optimizer_gradients(wick_optimizer *opt, wick_tensor *loss, wick_tensor **out) {
     if (!out) return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: gradients: out is NULL");
     *out = NULL;
-    WICK_TRY(refuse_accumulation(opt));
-    WICK_TRY(gradients(opt, loss));
-    WICK_TRY(note_given(opt));
-    const wick_dtype dtype = wick_optim_vector_dtype(opt);
+    WICK_TRY(record_gradients(opt, loss));
     int n = 0;
     for (int i = 0; i < opt->n; i++)
-        if (opt->given[i])
-            opt->used[n++] =
-                wick_as(wick_reshape(opt->grads[i], 1, (int64_t[]){wick_tensor_count(opt->params[i])}), dtype);
+        if (opt->given[i]) opt->used[n++] = part_of_vector(opt, i);
     wick_tensor *vector = wick_concat(n, opt->used, 0);
     if (wick_tensor_error(vector, NULL) != WICK_OK) return wick_optim_fail_with(opt, "gradients", vector);
     *out = vector;

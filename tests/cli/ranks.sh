@@ -216,6 +216,21 @@ test_a_sample_that_one_rank_cannot_read_ends_all() {
     ended 1 3
     has err "damaged PNM"
 }
+test_the_test_set_is_looked_at_by_all_ranks() {
+    few=(--data data --hidden 8 --batch 64 --leaves 4 --epochs 2 --ema 0.9)
+    expect 0 "$wick" train "${few[@]}" --out once
+    grep -q test_loss once/log.jsonl || fail "no look"
+    for way in "" --shard-optimizer "--mode fast --wire bf16"; do
+        read -ra words <<<"$way"
+        rm -f looks.pftrace
+        expect 0 ranks 3 train "${few[@]}" "${words[@]}" --force --out thrice --profile looks.pftrace
+        [ "$(grep -ao "look at the test set" looks.pftrace | wc -l)" = 3 ] || fail "not all three looked: $way"
+        grep -q test_loss thrice/log.jsonl || fail "no look: $way"
+        [[ $way = *fast* ]] && continue
+        cmp <(without_time once/log.jsonl) <(without_time thrice/log.jsonl) || fail "the logs differ: $way"
+        same_tensors once/last.safetensors thrice/last.safetensors
+    done
+}
 test_nan_on_one_rank_stops_all() {
     expect 4 ranks 4 train "${run[@]}" --lr 1e30 --clip 0 --optimizer sgd --save-every 1 --out nan
     has err "step 2 met NaN or Inf"

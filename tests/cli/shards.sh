@@ -46,6 +46,29 @@ test_a_rank_has_its_share_of_the_states() {
     expect 0 "$wick" train --data data --hidden 64 --leaves 8 --batch 64 --shard-optimizer --epochs 1 --force --out share
     lacks err "states take"
 }
+by_mpi() { # LAUNCHER NAME ARGUMENT...
+    local launcher=$1 name=$2
+    shift 2
+    command -v "$launcher" >/dev/null || { echo "  skipped: no $launcher"; return 0; }
+    local -x ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # MPI's own
+    local -x OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    for way in "--optimizer adamw --clip 1 --ema 0.9" "--optimizer muon --clip 1"; do
+        read -ra words <<<"$way"
+        expect 0 "$wick" train "${run[@]}" "${words[@]}" --force --out one
+        expect 0 "$launcher" "$@" -n 3 "$wick" train "${run[@]}" "${words[@]}" --shard-optimizer --force --out mpi
+        has err "over $name"
+        has err "states take"
+        same_tensors one/last.safetensors mpi/last.safetensors
+        same_tensors one/best.safetensors mpi/best.safetensors
+    done
+    # What those ranks began one process goes on with, and others with what that saved.
+    expect 0 "$wick" train "${run[@]}" "${words[@]}" --epochs 4 --force --out one
+    expect 0 "$wick" train --resume mpi --epochs 3 --threads 1
+    expect 0 "$launcher" "$@" -n 2 "$wick" train --resume mpi --epochs 4 --threads 1
+    same_tensors one/last.safetensors mpi/last.safetensors
+}
+test_shares_over_open_mpi_have_the_bits_of_one_process() { by_mpi mpirun.openmpi "Open MPI" --oversubscribe; }
+test_shares_over_mpich_have_the_bits_of_one_process() { by_mpi mpirun.mpich MPICH; }
 test_any_number_of_ranks_goes_on_with_a_run() {
     expect 0 "$wick" train "${run[@]}" --ema 0.9 --clip 1 --epochs 5 --out whole
     expect 0 ranks 4 train "${run[@]}" --ema 0.9 --clip 1 --epochs 1 --shard-optimizer --out moved

@@ -96,7 +96,7 @@ static void close_below(void *self, bool broken) {
     seat *s = self;
     s->below->close(s->self, broken);
 }
-static const wick_transport faulty = {"faulty", exchange, NULL, close_below};
+static const wick_transport faulty = {"faulty", exchange, NULL, NULL, close_below};
 
 static void update(float *weights, const float *sum, size_t n) {
     for (size_t i = 0; i < n; i++) {
