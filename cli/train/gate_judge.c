@@ -47,9 +47,9 @@ static int take_anomalies(gate *g) {
     if (code == CLI_OK && !found)
         code = log_fail(CLI_BAD_FILE,
                         "--anomalies %s: all %lld samples have classes that the training had, and count as normal",
-                        g->o->anomalies, (long long)known);
+                        g->o->gate.anomalies, (long long)known);
     if (code == CLI_OK) {
-        talk("%lld anomalies of %s%s", (long long)found, g->o->anomalies,
+        talk("%lld anomalies of %s%s", (long long)found, g->o->gate.anomalies,
              known ? ": those whose class the training did not have" : "");
         const wick_status status = wick_dataset_subset(g->ctx, g->given, found, odd, &g->odd);
         if (status != WICK_OK) code = gate_failed(g, status, CLI_BAD_FILE);
@@ -62,7 +62,7 @@ static int take_anomalies(gate *g) {
 int gate_choose_way(gate *g, const source_options *form) {
     const char *split = "test";
     g->way = way_of(&g->c);
-    if (!*g->o->anomalies) {
+    if (!*g->o->gate.anomalies) {
         if (g->way == GATE_MEANS)
             talk("judged by RMSE, which says nothing of how well anomalies are told apart: --anomalies DATA judges by "
                  "AUC");
@@ -71,7 +71,7 @@ int gate_choose_way(gate *g, const source_options *form) {
     if (g->way != GATE_MEANS)
         return log_fail(CLI_USAGE, "--anomalies is for --task autoencode; this is %s", g->c.task->name);
     g->way = GATE_RANKS;
-    const int code = classifier_open_data(&g->c, g->o->anomalies, &split, false, form, &g->given);
+    const int code = classifier_open_data(&g->c, g->o->gate.anomalies, &split, false, form, &g->given);
     return code == CLI_OK ? take_anomalies(g) : code;
 }
 
@@ -228,7 +228,7 @@ double gate_drop(const gate *g, double *bound) {
 bool gate_is_good(const gate *g) {
     double bound;
     (void)gate_drop(g, &bound);
-    return g->o->max_drop < 0 || bound <= g->o->max_drop;
+    return g->o->gate.max_drop < 0 || bound <= g->o->gate.max_drop;
 }
 
 /* ---- what is said of it --------------------------------------------------------------------------------------------
