@@ -7,22 +7,22 @@
 
 enum { LOOK_SECONDS = 120 }; /* of a file that is only looked at */
 static double seconds_of(const cli_options *o) {
-    return o->max_seconds > 0                                      ? o->max_seconds
+    return o->limits.max_seconds > 0                               ? o->limits.max_seconds
            : o->command == CMD_INSPECT || o->command == CMD_VERIFY ? LOOK_SECONDS
                                                                    : 0;
 }
 
 wick_onnx_limits budget_limits(const cli_options *o) {
-    return (wick_onnx_limits){.memory = (size_t)o->max_memory << 20,
-                              .tensor_bytes = (size_t)o->max_tensor << 20,
-                              .output_bytes = (size_t)o->max_output << 20,
-                              .nodes = o->max_nodes,
-                              .depth = (int)o->max_depth,
+    return (wick_onnx_limits){.memory = (size_t)o->limits.max_memory << 20,
+                              .tensor_bytes = (size_t)o->limits.max_tensor << 20,
+                              .output_bytes = (size_t)o->limits.max_output << 20,
+                              .nodes = o->limits.max_nodes,
+                              .depth = (int)o->limits.max_depth,
                               .seconds = seconds_of(o)};
 }
 
 size_t budget_memory(const cli_options *o) {
-    if (o->max_memory) return (size_t)o->max_memory << 20;
+    if (o->limits.max_memory) return (size_t)o->limits.max_memory << 20;
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0,
                    group = wick_limits_get().memory;

@@ -3,6 +3,15 @@
 #ifndef WICK_CLI_H
 #define WICK_CLI_H
 
+#include "bench/bench_values.h"
+#include "data/data_values.h"
+#include "launch/launch_values.h"
+#include "onnx/onnx_values.h"
+#include "plan/plan_values.h"
+#include "shared_values.h"
+#include "train/train_values.h"
+#include "zoo/zoo_values.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,13 +60,8 @@ typedef enum cli_command_id {
 
 enum { CLI_MAX_OPTIONS = 128 };
 
-/* What an option that may be given several times was given, in order. */
-typedef struct cli_list {
-    const char **items; /* of the command line */
-    int n;
-} cli_list;
-
-/* The values of all options; those that a command lacks are zero. Filled from the command's table. */
+/* The values of options; those that a command lacks are zero. Filled from the command's table. What only one command
+ * has is in a struct of its own, in the header of its folder: FOLDER/FOLDER_values.h. */
 typedef struct cli_options {
     const char *program; /* argv[0] */
     cli_command_id command;
@@ -65,106 +69,58 @@ typedef struct cli_options {
     const char **files; /* the others, of commands that take them */
     int n_files;
 
-    const char *data, *label, *augment, *transform, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input,
-        *lr_at, *group, *only, *output, *check, *labels, *scale, *mean, *std, *layout, *svg;
-    int64_t limit, workers, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every,
-        seed, threads, top, classes, repeat, max_memory, max_tensor, max_output, max_nodes, max_depth, opset, topk,
-        values, rate, hop, memory_budget, max_batch, plans;
-    double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip,
-        label_smoothing, ema, tolerance, rtol, atol, time, max_seconds;
-    int optimizer, schedule, color, precision, loss; /* which of the choices, in the table's order */
-    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, verbose, help, no_measure, external, fix_open, layers,
-        onnx_ops, bench, bgr;
+    bool force, json, quiet, verbose, help;
+    int color, precision; /* which of the choices, in the table's order */
+    int64_t threads, seed;
+    placement_values placement;
+    recording_values recording;
 
-    const char *draw;       /* of predict */
-    const char *box_form;   /* of data */
-    bool csv;               /* of predict */
-    double score, overlap;  /* of predict, of boxes */
-    const char *text_column, *tokens, *arrays; /* of train */
-    int64_t vocabulary, length, leaves;
-    bool shard_optimizer;
-    int sum_mode, wire; /* as their choices stand in the table */
-    int64_t beams;          /* of eval and predict */
-    int64_t embedding;      /* of train */
-    double margin;
-    const char *enrolled;   /* of predict */
-    const char *image_size; /* of train, eval and predict */
-    bool as_stored;         /* also of run and data */
-    const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
-    const char *teacher, *tensorboard, *metrics; /* of train */
-    double temperature, alpha, hint_weight;
-    const char *hint;
-    int hint_kind;
-    const char *dtype; /* of convert */
-    int64_t weight_bits; /* of quantize */
-    int activations;     /* 1: of 16 bits */
-    int quantize;        /* of train */
-    int64_t quantize_epochs;
-    const char *wide_layers;
-    int64_t images, judge, block; /* of quantize; the first two also of prune */
-    int shares;             /* of train */
-    int sums;               /* of train: auto, early, late */
-    int calibration, importance, weights_only, rounding;
-    double percentile, max_drop, keep_score;
-    double ratio, macs, sparsity, energy, low_rank; /* of prune */
-    int64_t multiple;
-    bool global;
-    const char *pattern;
-    double max_kb, max_us, max_ram, mhz; /* of shrink; the first of quantize too */
-    int sensitivity;                     /* of quantize: by the loss, by outputs */
-    int preset, machine, filters;
-    bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
-    double smooth;
-    const char *keep, *anomalies; /* of quantize, prune; the second of shrink too */
-    int64_t max_shard;
-    cli_list inputs, states, dims; /* --input of run, --state, --dim */
-    const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config, *pairs; /* of train */
-    bool dry_run, dashboard;
-    double noise;
-    int64_t window, horizon;
-    bool no_standardise, letterbox;
-    cli_list profiles;             /* --profile */
-    cli_list memory_files;         /* --memory */
-    const char *memory_before;     /* --memory-before */
-    const char *pin, *numa;        /* of what runs networks */
-    bool balance;
-    int64_t memory_pool;
-    bool huge_pages;
-    bool head, fit, compress;
-    const char *separator, *decimal, *skip_columns; /* of tables */
-    bool no_header;
+    /* networks, and what they are given */
+    const char *arch, *net, *weights, *wide, *without, *isa;
+    cli_list inputs, dims;
+    int64_t batch, classes, opset, memory_budget, max_batch;
+    bool train; /* the whole step of training */
+    limits_values limits;
 
-    const char *sizes, *thread_counts, *html, *markdown, *against, *peers, *regress; /* of bench */
-    bool list, memory, instructions;
-    int64_t runs;
+    /* data */
+    const char *data, *split, *transform, *layout, *input, *input_range, *image_size;
+    table_values table;
+    int64_t rate;
+    bool as_stored, head;
 
-    const char *wide; /* of train, plan, explain and graph */
-    const char *without, *before, *after, *dot; /* of the last three */
-    bool as_text;
-    bool train;
-    const char *name, *cc, *isa; /* of compile, with out and weights; isa of bench too */
-    int64_t lanes;
+    /* training, and what is made of a trained network */
+    int64_t epochs, leaves, top, beams;
+    double label_smoothing;
+    const char *freeze;
+    bool shard_optimizer, adaptive;
+    update_values update;
+    gate_values gate;
 
-    const char *root; /* of doctor */
-    bool no_race;     /* of profile */
-    bool show, reset; /* of tune */
-    int64_t most;     /* of tune batch, with train and others of plan */
-    double latency, memory_part;
+    /* measuring, and results */
+    int64_t repeat, runs;
+    double time, rtol, atol;
+    const char *out, *html, *svg;
+    bool onnx_ops; /* of ops */
 
-    int64_t level, dictionary, count, from; /* of data */
-    int compression;
-    bool append;
-    bool shallow; /* of verify */
-    bool all, salvage, skip, adaptive;
-    const char *worker_counts;
-    int64_t prefetch, cache;
-    cli_list parts;
-    bool free_only, shuffle_labels; /* of zoo */
-    const char *ranks;              /* of launch */
-    int64_t rank_count;             /* of plan, with leaves */
-    const char *link;
-    int64_t restarts;
-    double timeout;
+    bench_values of_bench;
+    compare_values of_compare;
+    compile_values of_compile;
+    convert_values of_convert;
+    data_values of_data;
+    doctor_values of_doctor;
+    graph_values of_graph;
+    launch_values of_launch;
+    plan_values of_plan;
+    predict_values of_predict;
+    profile_values of_profile;
+    prune_values of_prune;
+    quantize_values of_quantize;
+    run_values of_run;
+    shrink_values of_shrink;
+    train_values of_train;
+    tune_values of_tune;
+    verify_values of_verify;
+    zoo_values of_zoo;
 
     /* By row of the command's table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];

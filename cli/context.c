@@ -44,23 +44,24 @@ static int set_numa(wick_placement *p, const char *text) {
 int cli_context(wick_context **ctx, const cli_options *o, wick_context_options options) {
     options.tuning = tuned();
     options.threads = (int)o->threads;
-    int code = set_pin(&options.placement, o->pin ? o->pin : "");
-    if (code == CLI_OK) code = set_numa(&options.placement, o->numa ? o->numa : "");
+    int code = set_pin(&options.placement, o->placement.pin ? o->placement.pin : "");
+    if (code == CLI_OK) code = set_numa(&options.placement, o->placement.numa ? o->placement.numa : "");
     if (code != CLI_OK) return code;
-    options.placement.balance = o->balance;
-    if (o->memory_files.n) options.track_memory = true;
-    const wick_memory_pool_options pool = {.max = (size_t)o->memory_pool, .huge_pages = o->huge_pages};
-    if (o->huge_pages && !o->memory_pool)
+    options.placement.balance = o->placement.balance;
+    if (o->recording.memory_files.n) options.track_memory = true;
+    const wick_memory_pool_options pool = {.max = (size_t)o->placement.memory_pool,
+                                           .huge_pages = o->placement.huge_pages};
+    if (o->placement.huge_pages && !o->placement.memory_pool)
         return log_fail(CLI_USAGE, "--huge-pages is about the pool's pages: --memory-pool BYTES says how large it is");
-    if (o->memory_pool) options.memory_pool = &pool;
+    if (o->placement.memory_pool) options.memory_pool = &pool;
     const wick_status status = wick_context_new(&options, ctx);
     if (status == WICK_ERR_INVALID)
-        return options.memory_pool && o->memory_pool > (int64_t)1 << 47
+        return options.memory_pool && o->placement.memory_pool > (int64_t)1 << 47
                    ? log_fail(CLI_USAGE, "--memory-pool: at most 2^47 bytes")
-                   : log_fail(CLI_USAGE, "%s%s%s%s: no list of numbers below 8192",
-                              options.placement.cpus ? "--pin " : "",
-                              options.placement.cpus ? options.placement.cpus : "",
-                              options.placement.nodes ? " --numa " : "", options.placement.nodes ? o->numa : "");
+                   : log_fail(
+                         CLI_USAGE, "%s%s%s%s: no list of numbers below 8192", options.placement.cpus ? "--pin " : "",
+                         options.placement.cpus ? options.placement.cpus : "",
+                         options.placement.nodes ? " --numa " : "", options.placement.nodes ? o->placement.numa : "");
     if (status != WICK_OK) return log_fail(CLI_FAILED, "could not start: out of memory, addresses or threads");
     const char *note = wick_context_placement_note(*ctx);
     if (*note) talk("%s", note);

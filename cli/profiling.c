@@ -40,16 +40,18 @@ static bool is_timeline(const char *name) {
 int profiling_memory_begin(profiling *g, const cli_options *o, wick_context *ctx) {
     *g = (profiling){.o = o, .rank = g->rank, .ranks = g->ranks, .zero = g->zero};
     wick_status status = WICK_OK;
-    if (!o->memory_files.n) return *o->memory_before ? log_fail(CLI_USAGE, "--memory-before is for --memory") : CLI_OK;
-    for (int i = 0; i < o->memory_files.n; i++) {
-        const char *name = o->memory_files.items[i];
+    if (!o->recording.memory_files.n)
+        return *o->recording.memory_before ? log_fail(CLI_USAGE, "--memory-before is for --memory") : CLI_OK;
+    for (int i = 0; i < o->recording.memory_files.n; i++) {
+        const char *name = o->recording.memory_files.items[i];
         if (!ends_with(name, ".svg") && !ends_with(name, ".html") && !ends_with(name, ".tsv"))
             return log_fail(CLI_USAGE, "--memory %s: memory is written as .svg, .html or .tsv", name);
         /* the same files are left alone as by --profile */
         if (wick_profile_may_write(ctx, name, true) != WICK_OK)
             return log_fail(CLI_USAGE, "--memory: %s", wick_context_error(ctx));
     }
-    if (*o->memory_before && (status = wick_memory_snapshot_read(ctx, o->memory_before, &g->before)) != WICK_OK)
+    if (*o->recording.memory_before &&
+        (status = wick_memory_snapshot_read(ctx, o->recording.memory_before, &g->before)) != WICK_OK)
         return log_fail(log_code(status, CLI_BAD_FILE), "--memory-before: %s", log_why(ctx, status));
     if (status == WICK_OK) status = wick_memory_record(ctx);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_USAGE), "--memory: %s", log_why(ctx, status));
@@ -63,9 +65,9 @@ int profiling_memory(profiling *g) {
     if (!ctx) return CLI_OK;
     g->ctx = NULL;
     wick_status status = wick_memory_snapshot_take(ctx, &now);
-    for (int i = 0; i < g->o->memory_files.n && status == WICK_OK; i++) {
-        status = wick_memory_snapshot_write(ctx, now, g->before, g->o->memory_files.items[i]);
-        if (status == WICK_OK) talk("wrote %s", g->o->memory_files.items[i]);
+    for (int i = 0; i < g->o->recording.memory_files.n && status == WICK_OK; i++) {
+        status = wick_memory_snapshot_write(ctx, now, g->before, g->o->recording.memory_files.items[i]);
+        if (status == WICK_OK) talk("wrote %s", g->o->recording.memory_files.items[i]);
     }
     const int code =
         status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_FAILED), "--memory: %s", log_why(ctx, status));
@@ -78,8 +80,8 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
     wick_profile_options options = {.rank = g->rank, .ranks = g->ranks, .zero = g->zero};
     const int code = g->o ? CLI_OK : profiling_memory_begin(g, o, ctx);
     if (code != CLI_OK) return code;
-    for (int i = 0; i < o->profiles.n; i++) {
-        const char *name = o->profiles.items[i];
+    for (int i = 0; i < o->recording.profiles.n; i++) {
+        const char *name = o->recording.profiles.items[i];
         const bool timeline = is_timeline(name);
         if (timeline && options.timeline)
             return log_fail(CLI_USAGE, "--profile: %s and %s: a run has one timeline", options.timeline, name);
@@ -90,18 +92,19 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
                 log_code(status, CLI_USAGE), "--profile: %s%s", log_why(ctx, status),
                 strstr(log_why(ctx, status), "is written as") ? "; .pftrace, .html and .trace.json are timelines" : "");
     }
-    if (!o->profiles.n && !expected.on) return CLI_OK;
+    if (!o->recording.profiles.n && !expected.on) return CLI_OK;
     const wick_status status = wick_profile_start(ctx, &options, &g->profile);
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_USAGE), "--profile: %s", log_why(ctx, status));
 }
 
 void profiling_follow(cli_options *o) {
     int n = 0;
-    for (int i = 0; i < o->profiles.n; i++)
-        if (is_timeline(o->profiles.items[i])) o->profiles.items[n++] = o->profiles.items[i];
-    o->profiles.n = n;
-    o->memory_files.n = 0;
-    o->memory_before = "";
+    for (int i = 0; i < o->recording.profiles.n; i++)
+        if (is_timeline(o->recording.profiles.items[i]))
+            o->recording.profiles.items[n++] = o->recording.profiles.items[i];
+    o->recording.profiles.n = n;
+    o->recording.memory_files.n = 0;
+    o->recording.memory_before = "";
 }
 
 int profiling_begin_shared(profiling *g, const cli_options *o, wick_context *ctx, wick_group *group) {
@@ -160,8 +163,8 @@ int profiling_end(profiling *g, int code) {
     if (!p) return code;
     wick_status status = wick_profile_stop(p);
     if (status == WICK_OK && !g->told) say(p);
-    for (int i = 0; i < g->o->profiles.n && status == WICK_OK; i++) {
-        const char *name = g->o->profiles.items[i];
+    for (int i = 0; i < g->o->recording.profiles.n && status == WICK_OK; i++) {
+        const char *name = g->o->recording.profiles.items[i];
         if (!is_timeline(name)) status = wick_profile_write(p, name);
         if (status == WICK_OK) talk("wrote %s", name);
     }

@@ -72,7 +72,7 @@ static int refuse_pattern(const char *pattern) {
 }
 
 static int read_threads(const cli_options *o, int *counts, int *n) {
-    for (const char *s = o->thread_counts; *n < MOST_THREAD_COUNTS;) {
+    for (const char *s = o->of_bench.thread_counts; *n < MOST_THREAD_COUNTS;) {
         char *end;
         const long value = strtol(s, &end, 10);
         if (end == s || value < 1 || value > WICK_THREADS_MAX || (*end && *end != ',')) break;
@@ -81,7 +81,7 @@ static int read_threads(const cli_options *o, int *counts, int *n) {
         s = end + 1;
     }
     return log_fail(CLI_USAGE, "--threads needs numbers of threads up to %d, such as 1,2, not '%s'", WICK_THREADS_MAX,
-                    o->thread_counts);
+                    o->of_bench.thread_counts);
 }
 
 static ceiling_compute arithmetic(const subject *s) {
@@ -151,11 +151,11 @@ static void measure_alone(bench_result *r, int size, subject *s, const cli_optio
         if (!subject_run(s, r->times.batch)) return;
         r->instructions = (counter_read(instructions) - before) / (double)r->times.batch;
         snprintf(r->counted_by, sizeof r->counted_by, "the CPU");
-    } else if (o->instructions && !alone_instructions(r, size, seconds, why, sizeof why)) {
+    } else if (o->of_bench.instructions && !alone_instructions(r, size, seconds, why, sizeof why)) {
         snprintf(r->why, sizeof r->why, "--instructions: %s", why);
     }
-    if (!o->memory && !is_of_memory(r->row)) return;
-    if (alone_memory(r, size) && *o->peers && r->n_peers && !peers_memory(o->peers, r, s))
+    if (!o->of_bench.memory && !is_of_memory(r->row)) return;
+    if (alone_memory(r, size) && *o->of_bench.peers && r->n_peers && !peers_memory(o->of_bench.peers, r, s))
         talk("%s: the memory of its peers could not be measured", r->key);
 }
 
@@ -212,7 +212,7 @@ static int plan_rows(const cli_options *o, const int *threads, int n_threads, be
     for (int t = 0; t < n_threads; t++)
         for (int i = 0; (row = bench_row_at(i)); i++)
             for (int k = 0; (size = bench_row_size(row, k)); k++) {
-                if (!wanted(o, row) || !in_list(o->sizes, size)) continue;
+                if (!wanted(o, row) || !in_list(o->of_bench.sizes, size)) continue;
                 bench_result *r = &all->at[all->n++];
                 *r = (bench_result){.row = row, .threads = threads[t]};
                 snprintf(r->key, sizeof r->key, "%s/%s%s%s", row->suite, row->name, *size ? " " : "", size);
@@ -233,7 +233,7 @@ static int check_counters(const cli_options *o, char *why, size_t room) {
     counter_open(&c);
     snprintf(why, room, "%s", c.why);
     counter_close(&c);
-    if (!*why || !o->instructions || alone_has_callgrind()) return CLI_OK;
+    if (!*why || !o->of_bench.instructions || alone_has_callgrind()) return CLI_OK;
     return log_fail(
         CLI_FAILED,
         "--instructions: the CPU's counters: %s; valgrind is not installed (on Debian: apt install valgrind)", why);
@@ -271,20 +271,20 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
             if (t) printf("\n");
             results_print_ceilings(ceilings);
             if (*no_counters) printf("  counters of instructions: %s (--instructions takes callgrind)\n", no_counters);
-            if (all->n && !*o->against) results_print_header();
+            if (all->n && !*o->of_bench.against) results_print_header();
         }
         peers others = {0};
-        if (*o->peers) code = peers_start(&others, o->peers, threads[t]);
-        if (code == CLI_OK && *o->peers && is_held(o)) code = check_peers(&others, o);
+        if (*o->of_bench.peers) code = peers_start(&others, o->of_bench.peers, threads[t]);
+        if (code == CLI_OK && *o->of_bench.peers && is_held(o)) code = check_peers(&others, o);
         for (; code == CLI_OK && progress.row < all->n && all->at[progress.row].threads == threads[t]; progress.row++) {
             bench_result *r = &all->at[progress.row];
             const double began = bench_now(false);
             show_progress(&progress, r->key);
-            run_row(r, size_of_key(r), ceilings, *o->peers ? &others : NULL, o);
+            run_row(r, size_of_key(r), ceilings, *o->of_bench.peers ? &others : NULL, o);
             progress.spent += bench_now(false) - began;
             clear_progress(&progress);
             /* who interrupts has what was measured, in a file too */
-            if (!o->json && !*o->against) results_print(r), fflush(stdout);
+            if (!o->json && !*o->of_bench.against) results_print(r), fflush(stdout);
         }
         peers_stop(&others);
     }
@@ -304,13 +304,13 @@ static int run_alone(const bench_results *all, const cli_options *o) {
 /* What can be known to be wrong before rows are measured for an hour: the base that can't be read, and folders to write
  * into. */
 static int check_files(bench_results *all, const cli_options *o) {
-    const char *const targets[] = {o->html, o->markdown};
+    const char *const targets[] = {o->html, o->of_bench.markdown};
     int code = CLI_OK;
-    if (*o->against) {
+    if (*o->of_bench.against) {
         size_t size;
-        char *text = path_read(o->against, &size);
-        code = text ? results_read(all, text, o->against, KEEP_BASE)
-                    : log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
+        char *text = path_read(o->of_bench.against, &size);
+        code = text ? results_read(all, text, o->of_bench.against, KEEP_BASE)
+                    : log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->of_bench.against, strerror(errno));
         free(text);
     }
     for (int i = 0; i < 2 && code == CLI_OK; i++) {
@@ -354,13 +354,15 @@ int cmd_bench(cli_options *o) {
         for (int i = 0; !any && (row = bench_row_at(i)); i++) any = matches(pattern, row);
         if (!any) return refuse_pattern(pattern);
     }
-    if (o->list) return list_rows(o), CLI_OK;
+    if (o->of_bench.list) return list_rows(o), CLI_OK;
     int threads[MOST_THREAD_COUNTS], n_threads = 0, code = read_threads(o, threads, &n_threads);
-    const bool compares = *o->against || *o->regress;
-    if (*o->against && *o->regress) code = log_fail(CLI_USAGE, "--against and --regress are two different bases");
-    if (code == CLI_OK && !known_sizes(o->sizes))
-        code = log_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->sizes);
-    if (*o->peers && *o->regress) code = log_fail(CLI_USAGE, "--peers has no effect beside --regress");
+    const bool compares = *o->of_bench.against || *o->of_bench.regress;
+    if (*o->of_bench.against && *o->of_bench.regress)
+        code = log_fail(CLI_USAGE, "--against and --regress are two different bases");
+    if (code == CLI_OK && !known_sizes(o->of_bench.sizes))
+        code = log_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->of_bench.sizes);
+    if (*o->of_bench.peers && *o->of_bench.regress)
+        code = log_fail(CLI_USAGE, "--peers has no effect beside --regress");
     if (code == CLI_OK) code = check_isa(o);
     if (code == CLI_OK && is_held(o)) peers_hold_to_avx2();
     if (code == CLI_OK) code = plan_rows(o, threads, n_threads, &all);
@@ -370,13 +372,13 @@ int cmd_bench(cli_options *o) {
         return code;
     }
     if (code == CLI_OK) code = check_files(&all, o);
-    if (code == CLI_OK && *o->regress)
+    if (code == CLI_OK && *o->of_bench.regress)
         code = results_regress(&all, o);
     else if (code == CLI_OK)
         code = run_all(&all, o, threads, n_threads);
     if (code == CLI_OK && compares) results_judge(&all);
     if (code == CLI_OK && *o->html) code = write_file(&all, o->html, results_write_page);
-    if (code == CLI_OK && *o->markdown) code = write_file(&all, o->markdown, results_write_markdown);
+    if (code == CLI_OK && *o->of_bench.markdown) code = write_file(&all, o->of_bench.markdown, results_write_markdown);
     if (code == CLI_OK && o->json) results_write_json(&all);
     for (int i = 0; code == CLI_OK && !o->json && compares && i < all.n; i++) {
         if (i == 0) results_print_header();

@@ -389,7 +389,8 @@ static void advice_section(patient *p) {
 int cmd_doctor(cli_options *o) {
     patient p = {.limits = wick_limits_get()};
     wick_context *ctx;
-    if (*o->root && !path_is_folder(o->root)) return log_fail(CLI_BAD_FILE, "--root: %s is no folder", o->root);
+    if (*o->of_doctor.root && !path_is_folder(o->of_doctor.root))
+        return log_fail(CLI_BAD_FILE, "--root: %s is no folder", o->of_doctor.root);
     look_around(&p); /* before there are threads */
     if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
@@ -400,16 +401,16 @@ int cmd_doctor(cli_options *o) {
         if (isa.supported) p.best = isa.name;
         if (isa.chosen) p.chosen = isa.name;
     }
-    machine_read(&p.m, o->root);
+    machine_read(&p.m, o->of_doctor.root);
     facts_open(&p.s, o->json);
     system_section(&p);
     cpu_section(&p);
     memory_section(&p);
-    checklist_section(&p, o->root);
+    checklist_section(&p, o->of_doctor.root);
     compiler_section(&p);
     library_section(&p);
     data_section(&p);
-    if (!o->no_measure) speed_section(&p);
+    if (!o->of_doctor.no_measure) speed_section(&p);
     advice_section(&p);
     facts_close(&p.s);
     for (int i = 0; i < p.n_advice; i++) free(p.advice[i]);

@@ -314,11 +314,11 @@ int cmd_tune(cli_options *o) {
     const bool placed = named && *named && strcmp(named, "off") != 0
                             ? snprintf(path, sizeof path, "%s", named) < (int)sizeof path
                             : wick_tuning_path(path, sizeof path);
-    if (o->show && o->reset) return log_fail(CLI_USAGE, "--show and --reset are two things");
-    if (o->show) return show(o, placed ? path : "");
+    if (o->of_tune.show && o->of_tune.reset) return log_fail(CLI_USAGE, "--show and --reset are two things");
+    if (o->of_tune.show) return show(o, placed ? path : "");
     if (!placed)
         return log_fail(CLI_FAILED, "neither XDG_CACHE_HOME nor HOME says where to keep it; WICK_TUNING=FILE does");
-    if (o->reset) {
+    if (o->of_tune.reset) {
         if (unlink(path) != 0 && access(path, F_OK) == 0) return log_fail(CLI_FAILED, "%s cannot be removed", path);
         if (o->json) {
             json j = log_json_open();

@@ -79,7 +79,8 @@ static int bench(bench_results *all, const cli_options *o, const char *program, 
     snprintf(seconds, sizeof seconds, "%g", o->time / ROUNDS);
     for (int i = -1; i < o->n_files && o->model && n < MOST_WORDS - 12; i++)
         words[n++] = i < 0 ? o->model : o->files[i];
-    const char *rest[] = {"--json", "--quiet", "--time", seconds, "--size", o->sizes, "--threads", o->thread_counts};
+    const char *rest[] = {"--json", "--quiet",         "--time",    seconds,
+                          "--size", o->of_bench.sizes, "--threads", o->of_bench.thread_counts};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) words[n++] = rest[i];
     const int code = run(words, out);
     if (code == CLI_USAGE) return log_fail(CLI_FAILED, "%s has no such rows, or no wick bench", program);
@@ -98,7 +99,7 @@ int results_regress(bench_results *all, const cli_options *o) {
     self[length] = '\0';
     if (!path_make_folder(FOLDER)) return log_fail(CLI_FAILED, "%s: cannot be made: %s", FOLDER, strerror(errno));
     snprintf(out, sizeof out, FOLDER "/%d.json", (int)getpid());
-    int code = build(o->regress, program);
+    int code = build(o->of_bench.regress, program);
     for (int round = 0; round < 2 * ROUNDS && code == CLI_OK; round++) {
         talk("round %d of %d", round + 1, 2 * ROUNDS);
         const bool base = (round ^ round >> 1) & 1; /* each is first in every other pair */

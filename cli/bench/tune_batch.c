@@ -71,7 +71,7 @@ static void show_json(const tuning *t, const wick_batch_sizes *s) {
     json_bool(&j, "ok", true);
     json_integer(&j, "threads", wick_context_threads(t->ctx));
     json_integer(&j, "memory", (int64_t)s->memory);
-    json_real(&j, "latency", t->o->latency * 1e-3, 6);
+    json_real(&j, "latency", t->o->of_tune.latency * 1e-3, 6);
     json_open(&j, "sizes", '[');
     for (int i = 0; i < s->n; i++) {
         const wick_batch_result *r = &s->at[i];
@@ -116,11 +116,11 @@ static void show_text(const tuning *t, const wick_batch_sizes *s) {
         }
     }
     if (s->chosen < 0)
-        printf("no size keeps 95 of 100 runs within %g ms and %.4g MB: --latency allows more\n", t->o->latency,
+        printf("no size keeps 95 of 100 runs within %g ms and %.4g MB: --latency allows more\n", t->o->of_tune.latency,
                (double)s->memory * 1e-6);
     else
         printf("batch %lld: most samples a second of those whose p95 is at most %g ms and that take at most %.4g MB\n",
-               (long long)s->at[s->chosen].batch, t->o->latency, (double)s->memory * 1e-6);
+               (long long)s->at[s->chosen].batch, t->o->of_tune.latency, (double)s->memory * 1e-6);
     printf("by the usual formula, the lesser of memory and 2 x threads: %lld\n", (long long)s->by_formula);
 }
 
@@ -133,9 +133,9 @@ int tune_batch(cli_options *o) {
                          &t.ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     wick_batch_sizes sizes;
-    const wick_batch_search search = {.most = o->most,
-                                      .memory_part = o->memory_part,
-                                      .latency = o->latency * 1e-3,
+    const wick_batch_search search = {.most = o->of_tune.most,
+                                      .memory_part = o->of_tune.memory_part,
+                                      .latency = o->of_tune.latency * 1e-3,
                                       .seconds = options_given(o, "time") ? o->time / 9 : 0.2};
     int code = find_dim(&t);
     if (code == CLI_OK && !(search.seconds > 0)) code = log_fail(CLI_USAGE, "--time 0 measures no batch");

@@ -185,10 +185,10 @@ static bool step_back(void *user, int64_t done, int64_t of, uint64_t bytes) {
 static wick_pack_options pack_options(data_job *d) {
     const cli_options *o = d->o;
     const wick_records *r = wick_files_records(d->f);
-    wick_pack_options p = {.write = {.compression = (wick_compression)o->compression,
-                                     .level = (int)o->level,
-                                     .train_dictionary = (size_t)o->dictionary << 10},
-                           .append = o->append,
+    wick_pack_options p = {.write = {.compression = (wick_compression)o->of_data.compression,
+                                     .level = (int)o->of_data.level,
+                                     .train_dictionary = (size_t)o->of_data.dictionary << 10},
+                           .append = o->of_data.append,
                            .progress = step,
                            .user = d};
     if (r && !options_given(o, "compression")) p.write.compression = wick_records_compression(r); /* as they were */
@@ -202,14 +202,14 @@ static int told(data_job *d, const wick_pack_report *r) {
         json j = log_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "wrote", d->to);
-        json_bool(&j, "appended", d->o->append);
+        json_bool(&j, "appended", d->o->of_data.append);
         json_integer(&j, "count", r->count);
         json_integer(&j, "bytes", (int64_t)r->bytes);
         json_integer(&j, "stored", (int64_t)r->stored);
         json_integer(&j, "passed_over", wick_files_passed(d->f));
         log_json_close(&j);
     } else {
-        talk(d->o->append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to,
+        talk(d->o->of_data.append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to,
              (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes),
              format_bytes(stored, r->stored));
         if (wick_files_passed(d->f))
@@ -254,9 +254,9 @@ static int read_parts(const cli_options *o, part parts[PARTS], int *n) {
     double all = 0;
     *n = 0;
     static const char *const fallback[] = {"train=0.8", "test=0.2"};
-    const int given = o->parts.n ? o->parts.n : 2;
+    const int given = o->of_data.parts.n ? o->of_data.parts.n : 2;
     for (int i = 0; i < given; i++) {
-        const char *text = o->parts.n ? o->parts.items[i] : fallback[i], *equals = strchr(text, '=');
+        const char *text = o->of_data.parts.n ? o->of_data.parts.items[i] : fallback[i], *equals = strchr(text, '=');
         char *end = NULL;
         part *p = &parts[*n];
         const size_t length = equals ? (size_t)(equals - text) : 0;
@@ -406,12 +406,12 @@ int cmd_data(cli_options *o) {
                         actions[i].name, o->n_files);
     const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], actions[i].bit);
     if (idle) return log_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
-    if (o->dictionary && o->compression != WICK_ZSTD)
+    if (o->of_data.dictionary && o->of_data.compression != WICK_ZSTD)
         return log_fail(CLI_USAGE, "--dictionary is for --compression zstd");
-    if (o->level && o->compression == WICK_STORED && !o->append)
+    if (o->of_data.level && o->of_data.compression == WICK_STORED && !o->of_data.append)
         return log_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
-    if (o->level && o->compression == WICK_LZ4 && (o->level < 2 || o->level > 12))
-        return log_fail(CLI_USAGE, "--level of lz4 must be from 2 to 12, not %lld", (long long)o->level);
+    if (o->of_data.level && o->of_data.compression == WICK_LZ4 && (o->of_data.level < 2 || o->of_data.level > 12))
+        return log_fail(CLI_USAGE, "--level of lz4 must be from 2 to 12, not %lld", (long long)o->of_data.level);
     data_job d = {.o = o, .path = o->files[0], .to = actions[i].to ? o->files[1] : NULL, .shown = now_seconds()};
     if (d.to && path_same(d.path, d.to))
         return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
@@ -432,8 +432,9 @@ int cmd_data(cli_options *o) {
         wick_context_free(&d.ctx);
         return done;
     }
-    status = wick_files_open(d.ctx, d.path,
-                             &(wick_files_options){.split = o->split, .all = o->all, .salvage = o->salvage}, &d.f);
+    status = wick_files_open(
+        d.ctx, d.path, &(wick_files_options){.split = o->split, .all = o->of_data.all, .salvage = o->of_data.salvage},
+        &d.f);
     const int code =
         status == WICK_OK ? actions[i].run(&d) : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(d.ctx, status));
     wick_files_free(&d.f);

@@ -32,7 +32,7 @@ static wick_status open_set(data_job *d, wick_dataset **set) {
     if (!split) return WICK_ERR_NOMEM;
     wick_status status;
     const wick_files_options options = {
-        .split = d->o->split, .salvage = d->o->salvage, .all = d->o->all, .rate = d->o->rate};
+        .split = d->o->split, .salvage = d->o->of_data.salvage, .all = d->o->of_data.all, .rate = d->o->rate};
     status = path_is_folder(split) ? WICK_ERR_IO : wick_dataset_open(d->ctx, d->path, d->o->split, set);
     if (status == WICK_ERR_IO) status = wick_dataset_of_files(d->ctx, d->path, &options, set);
     free(split);
@@ -96,7 +96,8 @@ static int measure(data_job *d, const wick_dataset *set, const wick_loader_optio
                    speeds *speed) {
     wick_loader *loader;
     wick_dataset *kept = NULL;
-    wick_status status = d->o->cache ? wick_dataset_cached(d->ctx, set, (size_t)d->o->cache << 20, &kept) : WICK_OK;
+    wick_status status =
+        d->o->of_data.cache ? wick_dataset_cached(d->ctx, set, (size_t)d->o->of_data.cache << 20, &kept) : WICK_OK;
     if (status == WICK_OK) status = wick_loader_new(d->ctx, kept ? kept : set, options, &loader);
     if (status != WICK_OK) return wick_dataset_free(&kept), data_failed(d, status, CLI_USAGE);
     const double start = now_seconds();
@@ -121,10 +122,10 @@ static int measure(data_job *d, const wick_dataset *set, const wick_loader_optio
 int data_bench(data_job *d) {
     const cli_options *o = d->o;
     int counts[MOST_COUNTS];
-    const int n = read_counts(o->worker_counts, counts);
+    const int n = read_counts(o->of_data.worker_counts, counts);
     if (!n)
         return log_fail(CLI_USAGE, "--workers takes numbers up to %d, with commas between: 0,1,2; not '%s'",
-                        WICK_WORKERS_MAX, o->worker_counts);
+                        WICK_WORKERS_MAX, o->of_data.worker_counts);
     wick_dataset *set = NULL;
     wick_transform *transform = NULL;
     wick_loader_stats stats[MOST_COUNTS];
@@ -146,9 +147,9 @@ int data_bench(data_job *d) {
                                              .seed = 1,
                                              .transform = transform,
                                              .workers = counts[i],
-                                             .prefetch = (int)o->prefetch,
+                                             .prefetch = (int)o->of_data.prefetch,
                                              .adaptive = o->adaptive,
-                                             .on_fault = o->skip ? WICK_FAULT_SKIP : WICK_FAULT_STOP};
+                                             .on_fault = o->of_data.skip ? WICK_FAULT_SKIP : WICK_FAULT_STOP};
         code = measure(d, set, &options, &stats[i], &speed[i]);
         if (code != CLI_OK) break;
         if (o->json) continue;
@@ -159,7 +160,7 @@ int data_bench(data_job *d) {
         printf("%8d %12.0f %7.2f us %5.2f us %5.2f ms %5.2f ms %5.2f ms %7.1f %% %6.1f MB %12.0f\n", counts[i],
                speed[i].real, s->get.mean * 1e6, s->transform.mean * 1e6, s->make.mean * 1e3, s->make.p95 * 1e3,
                s->make.p99 * 1e3, s->waiting * 100, (double)s->memory_peak / 1e6, s->efficiency);
-        if (o->cache)
+        if (o->of_data.cache)
             printf("         cache: %llu hits, %.2f us each; %llu misses, %.2f us each; %.1f MB\n",
                    (unsigned long long)s->cache_hits, s->cache_hit.mean * 1e6, (unsigned long long)s->cache_misses,
                    s->cache_miss.mean * 1e6, (double)s->cache_bytes / 1e6);

@@ -13,7 +13,7 @@ static box_form form_of(const cli_options *o, const char *to) {
     static const char *const names[] = {"", "csv", "coco", "yolo", "voc"};
     const char *dot = strrchr(to, '.');
     for (int k = BOX_CSV; k <= BOX_VOC; k++)
-        if (strcmp(o->box_form, names[k]) == 0) return (box_form)k;
+        if (strcmp(o->of_data.box_form, names[k]) == 0) return (box_form)k;
     return dot && strcmp(dot, ".csv") == 0 ? BOX_CSV : dot && strcmp(dot, ".json") == 0 ? BOX_COCO : BOX_NONE;
 }
 

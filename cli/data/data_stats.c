@@ -154,7 +154,7 @@ int data_verify(data_job *d) {
     survey s = {0};
     int code = read_all(d, &s);
     const wick_records *r = wick_files_records(d->f);
-    const bool salvaged = d->o->salvage && r && wick_records_tail(r);
+    const bool salvaged = d->o->of_data.salvage && r && wick_records_tail(r);
     if (code == CLI_OK) {
         code = s.n_broken ? CLI_BAD_FILE : CLI_OK;
         tell_tail(d);

@@ -99,8 +99,8 @@ static void value_json(json *j, const wick_csv *csv, int k, float v) {
 }
 
 static int table_head(const data_job *d, const wick_csv *csv) {
-    const int64_t rows = wick_csv_rows(csv), from = d->o->from,
-                  last = d->o->count < rows - from ? from + d->o->count : rows;
+    const int64_t rows = wick_csv_rows(csv), from = d->o->of_data.from,
+                  last = d->o->of_data.count < rows - from ? from + d->o->of_data.count : rows;
     wick_dataset *set;
     if (from >= rows && rows)
         return log_fail(CLI_USAGE, "--from %lld: %s has %lld rows, counted from 0", (long long)from, d->path,

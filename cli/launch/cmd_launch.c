@@ -45,8 +45,8 @@ static int watch_signals(launch *l) {
 
 /* Ranks that can't be started, or are started wrongly, would fail again. */
 static bool may_restart(const launch *l, const launch_end *end) {
-    return end->code != CLI_OK && !end->interrupted && l->restart < l->o->restarts && end->code != CLI_USAGE &&
-           end->code != NOT_FOUND && end->code != NOT_STARTED;
+    return end->code != CLI_OK && !end->interrupted && l->restart < l->o->of_launch.restarts &&
+           end->code != CLI_USAGE && end->code != NOT_FOUND && end->code != NOT_STARTED;
 }
 
 static int restart(launch *l, char **original) {
@@ -57,8 +57,8 @@ static int restart(launch *l, char **original) {
     l->command = again;
     if (l->ranks > l->least) l->ranks--;
     l->restart++;
-    talk("restart %d of %lld with %d rank%s%s%s", l->restart, (long long)l->o->restarts, l->ranks, plural(l->ranks),
-         folder ? ", from the last checkpoint in " : "", folder ? folder : "");
+    talk("restart %d of %lld with %d rank%s%s%s", l->restart, (long long)l->o->of_launch.restarts, l->ranks,
+         plural(l->ranks), folder ? ", from the last checkpoint in " : "", folder ? folder : "");
     return CLI_OK;
 }
 
@@ -76,7 +76,7 @@ static int run(launch *l, char **original) {
 int cmd_launch(cli_options *o) {
     launch l = {.o = o, .signals = -1};
     char **command = calloc((size_t)o->n_files + 2, sizeof *command);
-    int code = command ? read_ranks(&l, o->ranks) : log_fail(CLI_FAILED, "out of memory");
+    int code = command ? read_ranks(&l, o->of_launch.ranks) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && wick_context_new(&(wick_context_options){.threads = 1}, &l.ctx) != WICK_OK)
         code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) code = watch_signals(&l);

@@ -19,18 +19,18 @@ static const char *const counted[] = {"the same", "different", "of another shape
 static double given(double value) { return value > 0 ? value : 0; }
 
 static int compare_options(const cli_options *o, wick_compare_options *options) {
-    const bool any = o->tolerance >= 0 || o->rtol >= 0 || o->atol >= 0;
+    const bool any = o->of_compare.tolerance >= 0 || o->rtol >= 0 || o->atol >= 0;
     const struct {
         const char *name;
         double value;
-    } all[] = {{"tolerance", o->tolerance}, {"rtol", o->rtol}, {"atol", o->atol}};
+    } all[] = {{"tolerance", o->of_compare.tolerance}, {"rtol", o->rtol}, {"atol", o->atol}};
     for (int i = 0; i < 3; i++)
         if (all[i].value < 0 && all[i].value != -1)
             return log_fail(CLI_USAGE, "--%s %g is below 0", all[i].name, all[i].value);
-    *options = (wick_compare_options){.tolerance = given(o->tolerance),
+    *options = (wick_compare_options){.tolerance = given(o->of_compare.tolerance),
                                       .rtol = given(o->rtol),
                                       .atol = given(o->atol),
-                                      .pattern = *o->only ? o->only : NULL};
+                                      .pattern = *o->of_compare.only ? o->of_compare.only : NULL};
     options->exact = any && options->tolerance == 0 && options->rtol == 0 && options->atol == 0;
     return CLI_OK;
 }
@@ -231,14 +231,14 @@ int cmd_compare(cli_options *o) {
         if (options_given(o, of_models[i]))
             return log_fail(CLI_USAGE, "--%s is for models beside each other, one of them an ONNX file", of_models[i]);
     if (*o->html) return compare_runs(o);
-    const char *what = o->layers ? "layer" : "tensor";
+    const char *what = o->of_compare.layers ? "layer" : "tensor";
     if (o->n_files != 1)
         return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
     int code = compare_options(o, &options);
     if (code != CLI_OK) return code;
     if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
-    if (o->layers)
+    if (o->of_compare.layers)
         code = compare_layers(ctx, o, &options, &status, &c);
     else
         status = compare_files(ctx, o, &options, &c);
@@ -248,7 +248,7 @@ int cmd_compare(cli_options *o) {
         code = log_fail(CLI_USAGE, "%s", log_why(ctx, status)); /* nothing of those names */
     else if (code == CLI_OK) {
         if (o->json)
-            print_json(c, o->layers ? "layers" : "tensors", status == WICK_OK);
+            print_json(c, o->of_compare.layers ? "layers" : "tensors", status == WICK_OK);
         else
             print_table(c, what);
         code = status == WICK_OK ? CLI_OK : CLI_DIFFERENT;

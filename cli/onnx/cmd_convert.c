@@ -78,7 +78,7 @@ int cmd_convert(cli_options *o) {
     wick_context *ctx;
     if (wick_context_new(&(wick_context_options){.tuning = tuned(),
                                                  .threads = (int)o->threads,
-                                                 .max_memory = (size_t)o->max_memory << 20},
+                                                 .max_memory = (size_t)o->limits.max_memory << 20},
                          &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int code = c->fn(ctx, o);

@@ -124,9 +124,9 @@ static int find_port(const runner *r, bool input, const char *name) {
 static int read_states(runner *r) {
     for (int i = 0; i < r->n_in; i++) r->back[i] = -1;
     for (int i = 0; i < r->n_out; i++) r->forward[i] = -1;
-    for (int k = 0; k < r->o->states.n; k++) {
+    for (int k = 0; k < r->o->of_run.states.n; k++) {
         char name[512];
-        const char *item = r->o->states.items[k], *equals = strchr(item, '=');
+        const char *item = r->o->of_run.states.items[k], *equals = strchr(item, '=');
         /* Names may have = too: the first one behind which an input's name ends, or else the first. */
         for (const char *e = equals; e; e = strchr(e + 1, '='))
             for (int i = 0; i < r->n_in; i++)
@@ -267,8 +267,8 @@ static wick_status write_json(runner *r, const char *path, const wick_onnx_value
 }
 
 static int write_outputs(runner *r) {
-    if (!path_make_folder(r->o->output))
-        return log_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
+    if (!path_make_folder(r->o->of_run.output))
+        return log_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->of_run.output, strerror(errno));
     char (*names)[256] = calloc((size_t)r->n_out + 1, sizeof *names);
     if (!names) return log_fail(CLI_FAILED, "out of memory");
     int code = CLI_OK;
@@ -278,7 +278,7 @@ static int write_outputs(runner *r) {
         const bool array = v->kind == WICK_VALUE_TENSOR || v->kind == WICK_VALUE_STRINGS;
         char path[4096];
         name_output(port.name, names, i);
-        snprintf(path, sizeof path, "%.3800s/%s.%s", r->o->output, names[i], array ? "npy" : "json");
+        snprintf(path, sizeof path, "%.3800s/%s.%s", r->o->of_run.output, names[i], array ? "npy" : "json");
         const wick_status status = v->kind == WICK_VALUE_TENSOR    ? wick_npy_write(r->ctx, path, v->tensor)
                                    : v->kind == WICK_VALUE_STRINGS ? wick_onnx_write_texts(r->ctx, v, path)
                                                                    : write_json(r, path, v);
@@ -298,7 +298,7 @@ static wick_status output_json(json *j, const runner *r, int i, const labels *na
     static const char *const kinds[] = {"none", "tensor", "strings", "sequence", "map"};
     const wick_onnx_value *v = &r->out[i];
     const bool tensor = v->kind == WICK_VALUE_TENSOR;
-    const int64_t count = value_count(v), most = r->o->values;
+    const int64_t count = value_count(v), most = r->o->of_run.values;
     wick_status status = WICK_OK;
     json_open(j, NULL, '{');
     json_text(j, "name", wick_onnx_output(r->onnx, i).name);
@@ -339,7 +339,7 @@ static int show_json(const runner *r, const labels *names) {
 }
 
 static int show(runner *r, const labels *names) {
-    bool scores = !names->top, named = !*r->o->labels;
+    bool scores = !names->top, named = !*r->o->of_run.labels;
     int64_t classes = 0;
     for (int i = 0; i < r->n_out && !(scores && named); i++) {
         if (!has_scores(r, i)) continue;
@@ -349,11 +349,11 @@ static int show(runner *r, const labels *names) {
     }
     if (!scores)
         return log_fail(CLI_USAGE, "--%s: no output of %s is a vector of scores, one for each class",
-                        *r->o->labels ? "labels" : "topk", r->o->model);
+                        *r->o->of_run.labels ? "labels" : "topk", r->o->model);
     if (!named && !classes) return log_fail(CLI_USAGE, "--labels: %s has the names of its classes", r->o->model);
     if (!named)
         return log_fail(CLI_BAD_FILE, "--labels %s: has %lld name%s, a line each, and %s has %lld classes",
-                        r->o->labels, (long long)names->n, plural(names->n), r->o->model, (long long)classes);
+                        r->o->of_run.labels, (long long)names->n, plural(names->n), r->o->model, (long long)classes);
     if (r->o->json) return show_json(r, names);
     for (int i = 0; i < r->n_out; i++) {
         const wick_onnx_value *v = &r->out[i];
@@ -364,14 +364,17 @@ static int show(runner *r, const labels *names) {
             printf(":\n");
             if (v->kind == WICK_VALUE_TENSOR) labels_print(names, v->tensor);
             else value_print_top(v, names->top);
-        } else if (!*r->o->output) printf(":\n"), value_print(v);
+        } else if (!*r->o->of_run.output)
+            printf(":\n"), value_print(v);
         else printf("\n");
     }
     return CLI_OK;
 }
 
-static bool is_timed(const cli_options *o) { return !*o->check && (o->bench || o->repeat > 0); }
-static bool is_shown(const cli_options *o) { return !*o->check && !o->bench && !(o->repeat > 0 && o->json); }
+static bool is_timed(const cli_options *o) { return !*o->of_run.check && (o->of_run.bench || o->repeat > 0); }
+static bool is_shown(const cli_options *o) {
+    return !*o->of_run.check && !o->of_run.bench && !(o->repeat > 0 && o->json);
+}
 
 static int run(runner *r) {
     labels names = {0};
@@ -386,7 +389,7 @@ static int run(runner *r) {
             if (status != WICK_OK) code = runner_failed(r, status);
         } else code = run_sequence(r, steps);
     }
-    const bool files = shown && *r->o->output;
+    const bool files = shown && *r->o->of_run.output;
     if (code == CLI_OK && files && r->o->json) code = write_outputs(r); /* "ok" is said when nothing can fail */
     if (code == CLI_OK && shown) code = show(r, &names);
     if (code == CLI_OK && files && !r->o->json) code = write_outputs(r);
@@ -446,7 +449,7 @@ static bool has_random_ops(const wick_onnx *onnx) {
 static int check_uses(const runner *r, unsigned now) {
     const cli_options *o = r->o;
     if (is_shown(o)) now |= OUTPUTS | (o->json ? JSON : 0u);
-    now |= *o->check ? CHECKS : NO_CHECK;
+    now |= *o->of_run.check ? CHECKS : NO_CHECK;
     if (is_timed(o) && !o->repeat) now |= MEASURES;
     if (now & FEED_RECORDING && r->n_states) now |= STEPS;
     if (has_random_ops(r->onnx)) now |= FEED_CHANCE;
@@ -505,7 +508,7 @@ int cmd_run(cli_options *o) {
     if (code == CLI_OK && *wick_onnx_unsupported(r.onnx))
         code = log_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));
     if (code == CLI_OK) code = feeds_open_defaults(o, r.ctx, r.onnx);
-    if (code == CLI_OK && *o->check) code = runner_check_defaults(&r);
+    if (code == CLI_OK && *o->of_run.check) code = runner_check_defaults(&r);
     if (code == CLI_OK) {
         r.n_in = wick_onnx_inputs(r.onnx), r.n_out = wick_onnx_outputs(r.onnx);
         r.in = calloc((size_t)(r.n_in + r.n_out) + 1, sizeof *r.in);
@@ -523,8 +526,9 @@ int cmd_run(cli_options *o) {
         r.others = has & FEED_OTHERS;
         if (code == CLI_OK) code = check_uses(&r, has);
         if (code == CLI_OK) note_pixels(&r, has);
-        if (code == CLI_OK && *o->output && path_exists(o->output) && !path_is_folder(o->output))
-            code = log_fail(CLI_USAGE, "--output %s is a file: outputs go to files NAME.npy in a directory", o->output);
+        if (code == CLI_OK && *o->of_run.output && path_exists(o->of_run.output) && !path_is_folder(o->of_run.output))
+            code = log_fail(CLI_USAGE, "--output %s is a file: outputs go to files NAME.npy in a directory",
+                            o->of_run.output);
         if (code == CLI_OK) code = runner_open_dims(&r);
         if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds, false);
         for (int i = 0; i < r.n_in && code == CLI_OK && status == WICK_OK; i++)
@@ -535,7 +539,7 @@ int cmd_run(cli_options *o) {
         if (code == CLI_OK) code = feeds_open(&r.filled, r.ctx, r.onnx, r.feeds, true);
         profiling profile = {0};
         if (code == CLI_OK) code = profiling_begin(&profile, o, r.ctx);
-        if (code == CLI_OK) code = *o->check ? runner_check(&r) : run(&r);
+        if (code == CLI_OK) code = *o->of_run.check ? runner_check(&r) : run(&r);
         code = profiling_end(&profile, code);
     }
     runner_forget(&r);

@@ -31,7 +31,8 @@ static wick_status onnx(verified *v) {
     const wick_status status = wick_onnx_open(v->ctx, v->path, &v->limits, &model);
     if (status != WICK_OK) return status;
     v->code = ports_check_dims(v->o, model);
-    if (v->o->shallow) snprintf(v->lacks, sizeof v->lacks, "%s", wick_onnx_unsupported(model));
+    if (v->o->of_verify.shallow)
+        snprintf(v->lacks, sizeof v->lacks, "%s", wick_onnx_unsupported(model));
     else if (v->code == CLI_OK) v->code = recorded_find(v->o, v->ctx, model, &v->graph);
     if (v->code == CLI_OK && *v->graph.fault) v->code = log_fail(CLI_BAD_FILE, "%s", v->graph.fault);
     wick_onnx_free(&model);
@@ -94,9 +95,9 @@ int cmd_verify(cli_options *o) {
     if (!kind || k == READERS) return kind_refuse(o->model, kind, "a file that Wick reads");
     budget_watch(o);
     const bool model = strcmp(kind->format, "onnx") == 0;
-    if ((o->shallow || o->dims.n) && !model)
-        return log_fail(CLI_USAGE, "--%s is for ONNX models, and %s is %s", o->shallow ? "shallow" : "dim", o->model,
-                         kind->name);
+    if ((o->of_verify.shallow || o->dims.n) && !model)
+        return log_fail(CLI_USAGE, "--%s is for ONNX models, and %s is %s", o->of_verify.shallow ? "shallow" : "dim",
+                        o->model, kind->name);
     verified v = {.o = o, .path = o->model, .limits = budget_limits(o)};
     wick_status status = wick_context_new(
         &(wick_context_options){.tuning = tuned(), .threads = 1, .max_memory = budget_memory(o)}, &v.ctx);

@@ -33,7 +33,7 @@ static bool is_onnx(const char *path) {
     return length > 5 && strcmp(path + length - 5, ".onnx") == 0;
 }
 bool compare_is_of_models(const cli_options *o) {
-    return o->n_files == 1 && !o->layers && (is_onnx(o->model) || is_onnx(o->files[0]));
+    return o->n_files == 1 && !o->of_compare.layers && (is_onnx(o->model) || is_onnx(o->files[0]));
 }
 
 /* ---- both as functions of what A's network takes ----------------------------------------------------------------- */
@@ -242,7 +242,7 @@ static int write_page(const comparing *w) {
 
 static int measure(comparing *w, const source_options *form) {
     gate *g = &w->g;
-    w->now.anomalies = "";
+    w->now.gate.anomalies = "";
     g->o = &w->now;
     g->max_drop = -1;
     int code = open_models(w, form);

@@ -168,7 +168,7 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
     char *weights = weights_name(o);
     int code = weights ? classifier_load(&c, ctx, o->model) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK)
-        code = convert_classifier_to_onnx(&c, c.model, o->opset, o->external ? weights : NULL, o->files[0]);
+        code = convert_classifier_to_onnx(&c, c.model, o->opset, o->of_convert.external ? weights : NULL, o->files[0]);
     classifier_free(&c);
     free(weights);
     return code;
@@ -183,11 +183,12 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
         return log_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
     wick_status status = wick_onnx_resave(onnx, specs, o->files[0], options);
     ports_open(onnx, specs, open, sizeof open);
-    if (status == WICK_OK && o->fix_open) talk("--fix-open: nothing had to be fixed%s%s", *open ? "; open stay " : "", open);
+    if (status == WICK_OK && o->of_convert.fix_open)
+        talk("--fix-open: nothing had to be fixed%s%s", *open ? "; open stay " : "", open);
     if (status == WICK_OK || status == WICK_ERR_IO || !*open) return wrote(ctx, status);
     snprintf(why, sizeof why, "%s", log_why(ctx, status));
     wick_context_clear_error(ctx);
-    if (!o->fix_open) {
+    if (!o->of_convert.fix_open) {
         talk("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N "
              "makes an input a constant, --fix-open makes all that are open 1",
              open);
@@ -216,7 +217,7 @@ static wick_dim *ranges(const cli_options *o, const wick_onnx *onnx, port_dim **
 int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
     wick_onnx *onnx = NULL;
     char *weights = weights_name(o);
-    const wick_onnx_limits limits = {.memory = (size_t)o->max_memory << 20};
+    const wick_onnx_limits limits = {.memory = (size_t)o->limits.max_memory << 20};
     int code =
         weights ? said(ctx, wick_onnx_open(ctx, o->model, &limits, &onnx)) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && *wick_onnx_unsupported(onnx))
@@ -231,7 +232,7 @@ int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
         const wick_onnx_save_options options = {.opset = (int)o->opset,
                                                 .n_ranges = n,
                                                 .ranges = open_for,
-                                                .weights = o->external ? weights : NULL,
+                                                .weights = o->of_convert.external ? weights : NULL,
                                                 .graph = wick_onnx_get_info(onnx).graph};
         code = specs && open_for ? resave(ctx, o, onnx, specs, &options) : log_fail(CLI_FAILED, "out of memory");
         free(specs);

@@ -60,8 +60,10 @@ int convert_weights(wick_context *ctx, const cli_options *o) {
     wick_scope *scope = wick_scope_open(ctx);
     int code = tensors && meta && scope ? collect(o, w, tensors) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
-        const wick_weights_write_options options = {
-            .max_shard = (size_t)o->max_shard * 1000000, .n_meta = n_meta, .meta = meta, .compress = o->compress};
+        const wick_weights_write_options options = {.max_shard = (size_t)o->of_convert.max_shard * 1000000,
+                                                    .n_meta = n_meta,
+                                                    .meta = meta,
+                                                    .compress = o->of_convert.compress};
         status = wick_weights_write(ctx, o->files[0], n, tensors, &options);
         if (status != WICK_OK)
             code = log_fail(status == WICK_ERR_INVALID || status == WICK_ERR_UNSUPPORTED ? CLI_USAGE : CLI_FAILED, "%s",

@@ -272,8 +272,9 @@ static int find_default(const wick_onnx *onnx, const char *item) {
 }
 
 int feeds_open_defaults(const cli_options *o, wick_context *ctx, wick_onnx *onnx) {
-    for (int i = 0; i < o->inputs.n + o->states.n; i++) {
-        const int at = find_default(onnx, i < o->inputs.n ? o->inputs.items[i] : o->states.items[i - o->inputs.n]);
+    for (int i = 0; i < o->inputs.n + o->of_run.states.n; i++) {
+        const int at =
+            find_default(onnx, i < o->inputs.n ? o->inputs.items[i] : o->of_run.states.items[i - o->inputs.n]);
         const wick_status status = at < 0 ? WICK_OK : wick_onnx_open_default(onnx, at);
         if (status != WICK_OK) return feed_failed(ctx, status);
     }

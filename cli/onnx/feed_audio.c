@@ -56,10 +56,10 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
             "%s: a recording is one row of samples, and the input %s, %s, has no place for that: --transform makes "
             "what it takes (fit=8000,logmel=40, as in training), or give it as a .npy",
             path, p->name, port_type(p, type, sizeof type));
-    const char *text = o->scale;
+    const char *text = o->of_run.scale;
     double scale;
     if (!number_read(&text, &scale) || *text)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 32767 is one", o->scale);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 32767 is one", o->of_run.scale);
     const wick_dtype dtype = feed_dtype(p);
     if (scale == 1 && !feed_is_float(dtype))
         return wick_context_fail(
@@ -67,27 +67,28 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
             "%s: samples are numbers of -1 to 1, and the input %s is %s: --scale 32767 makes integers of them", path,
             p->name, port_type(p, type, sizeof type));
     const int64_t wanted = p->rank < 0 ? -1 : port_extent(o, p, axis, -1);
-    if (o->states.n && wanted < 1)
+    if (o->of_run.states.n && wanted < 1)
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  "%s is cut into the steps of a sequence, and the input %s, %s, does not say how many "
                                  "samples a step has: --dim %s=512 does",
                                  path, p->name, port_type(p, type, sizeof type),
                                  p->rank < 0 ? p->name : port_dim_name(p, axis, name, sizeof name));
-    if (o->hop > wanted && o->states.n)
+    if (o->of_run.hop > wanted && o->of_run.states.n)
         return wick_context_fail(ctx, WICK_ERR_INVALID, "--hop %lld: a step of the input %s has %lld samples only",
-                                 (long long)o->hop, p->name, (long long)wanted);
+                                 (long long)o->of_run.hop, p->name, (long long)wanted);
     wick_audio *audio;
     const wick_status status = open_recording(o, ctx, path, &audio);
     if (status != WICK_OK) return status;
     const int64_t length = wick_audio_length(audio), each = wanted > 0 ? wanted : length,
-                  hop = o->states.n && o->hop ? o->hop : each;
-    const int64_t steps = o->states.n ? length / hop + (length % hop > 0) : 1, before = each - hop;
+                  hop = o->of_run.states.n && o->of_run.hop ? o->of_run.hop : each;
+    const int64_t steps = o->of_run.states.n ? length / hop + (length % hop > 0) : 1, before = each - hop;
     wick_tensor *x = wick_from(ctx, WICK_F32, 1, &length, wick_audio_samples(audio, 0));
     wick_audio_free(&audio);
-    if (!o->states.n && each != length)
+    if (!o->of_run.states.n && each != length)
         talk("%s has %lld samples here, and the input %s takes %lld: %s", path, (long long)length, p->name,
              (long long)each, each < length ? "the rest is left out" : "silence follows");
-    if (each < length && !o->states.n) x = wick_slice(x, 0, 0, each, 1);
+    if (each < length && !o->of_run.states.n)
+        x = wick_slice(x, 0, 0, each, 1);
     else x = wick_pad(x, 1, (int64_t[]){before}, (int64_t[]){steps * hop - length}, 0);
     int64_t dims[WICK_MAX_DIMS + 1] = {steps};
     *stacked = steps > 1;

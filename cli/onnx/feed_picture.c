@@ -71,11 +71,11 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     }
     wick_tensor *mean, *deviation;
     double scale;
-    const char *scale_text = o->scale;
+    const char *scale_text = o->of_run.scale;
     if (!number_read(&scale_text, &scale) || *scale_text)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 1/255 is one", o->scale);
-    wick_status status = per_channel(ctx, "mean", o->mean, channels, &mean);
-    if (status == WICK_OK) status = per_channel(ctx, "std", o->std, channels, &deviation);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 1/255 is one", o->of_run.scale);
+    wick_status status = per_channel(ctx, "mean", o->of_run.mean, channels, &mean);
+    if (status == WICK_OK) status = per_channel(ctx, "std", o->of_run.std, channels, &deviation);
     if (status != WICK_OK) return status;
     status = wick_image_open(ctx, path, channels, &image);
     if (status != WICK_OK) return status;
@@ -102,8 +102,8 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     wick_tensor *x =
         wick_from(ctx, WICK_U8, 4, (int64_t[]){1, channels, size[0], size[1]}, wick_image_pixels(image, 0));
     wick_image_free(&image);
-    if (o->bgr) x = wick_flip(x, 1, (int[]){1});
-    const bool scaled = scale != 1 || strcmp(o->mean, "0") != 0 || strcmp(o->std, "1") != 0;
+    if (o->of_run.bgr) x = wick_flip(x, 1, (int[]){1});
+    const bool scaled = scale != 1 || strcmp(o->of_run.mean, "0") != 0 || strcmp(o->of_run.std, "1") != 0;
     if (scaled)
         x = wick_div(wick_sub(wick_mul(wick_cast(x, WICK_F32), wick_constant(ctx, WICK_F32, scale)), mean), deviation);
     if (known && at.c == p->rank - 1) x = wick_permute(x, 4, (int[]){0, 2, 3, 1});

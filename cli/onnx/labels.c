@@ -31,8 +31,8 @@ static int read_names(labels *l, const char *path) {
 }
 
 int labels_open(labels *l, const cli_options *o) {
-    *l = (labels){.top = o->topk ? o->topk : *o->labels ? 5 : 0};
-    return *o->labels ? read_names(l, o->labels) : CLI_OK;
+    *l = (labels){.top = o->of_run.topk ? o->of_run.topk : *o->of_run.labels ? 5 : 0};
+    return *o->of_run.labels ? read_names(l, o->of_run.labels) : CLI_OK;
 }
 
 void labels_free(labels *l) {

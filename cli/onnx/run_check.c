@@ -143,9 +143,9 @@ static int check_set(checker *c, const char *folder) {
 /* The folder of set number `set`: DIR/test_data_set_0, 1, ... or DIR itself; false: there is none. */
 static bool set_folder(const runner *r, int set, char folder[PATH_SIZE]) {
     if (set == MOST_SETS) return false;
-    snprintf(folder, PATH_SIZE, "%.4000s/test_data_set_%d", r->o->check, set);
+    snprintf(folder, PATH_SIZE, "%.4000s/test_data_set_%d", r->o->of_run.check, set);
     if (access(folder, R_OK) == 0) return true;
-    snprintf(folder, PATH_SIZE, "%.4000s", r->o->check);
+    snprintf(folder, PATH_SIZE, "%.4000s", r->o->of_run.check);
     return set == 0;
 }
 
@@ -169,11 +169,11 @@ static int check_inputs(const runner *r) {
         any |= lacks && !r->feeds[i].steps;
         if (!lacks && r->feeds[i].steps)
             return log_fail(CLI_USAGE, "--input %s has no effect here: the sets in %s have it, %s",
-                            wick_onnx_input(r->onnx, i).name, r->o->check, path);
+                            wick_onnx_input(r->onnx, i).name, r->o->of_run.check, path);
     }
-    return r->others && !any
-               ? log_fail(CLI_USAGE, "--input random has no effect here: the sets in %s have all inputs", r->o->check)
-               : CLI_OK;
+    return r->others && !any ? log_fail(CLI_USAGE, "--input random has no effect here: the sets in %s have all inputs",
+                                        r->o->of_run.check)
+                             : CLI_OK;
 }
 
 /* Sets DIR/test_data_set_0, 1 ... or DIR itself. With --state the sets are one sequence, in this order. */
@@ -184,8 +184,9 @@ int runner_check(runner *r) {
     c.in = calloc((size_t)(r->n_in + r->n_out) + 1, sizeof *c.in);
     if (!c.in) return log_fail(CLI_FAILED, "out of memory");
     c.want = c.in + r->n_in;
-    int code = path_is_folder(r->o->check) ? check_inputs(r)
-                                           : log_fail(CLI_BAD_FILE, "--check %s: no such directory", r->o->check);
+    int code = path_is_folder(r->o->of_run.check)
+                   ? check_inputs(r)
+                   : log_fail(CLI_BAD_FILE, "--check %s: no such directory", r->o->of_run.check);
     FILE *held = NULL; /* the object is held back: a failure prints another one */
     char *text = NULL;
     size_t text_size = 0;
@@ -201,7 +202,7 @@ int runner_check(runner *r) {
         c.sets++;
     }
     if (code == CLI_OK && !c.compared)
-        code = log_fail(CLI_BAD_FILE, "%s has no output_0.pb or .npy to compare with", r->o->check);
+        code = log_fail(CLI_BAD_FILE, "%s has no output_0.pb or .npy to compare with", r->o->of_run.check);
     const int verdict = c.differing ? CLI_DIFFERENT : CLI_OK;
     if (code == CLI_OK && c.j) {
         json_close(&j, ']');

@@ -56,7 +56,7 @@ static wick_status write_trained(planned *p, wick_c_options *options, wick_c_inf
     const wick_c_entry entries[] = {
         {.plan = p->plan,
          .verb = "train",
-         .inputs = (const char *[]){"image", p->o->loss ? "target" : "label"},
+         .inputs = (const char *[]){"image", p->o->of_compile.loss ? "target" : "label"},
          .outputs = (const char *[]){"loss"}},
         {.plan = p->run, .verb = "run", .inputs = (const char *[]){"image"}, .outputs = (const char *[]){"scores"}}};
     options->states = states;
@@ -73,8 +73,8 @@ static void print_size(const char *what, int64_t bytes, const char *of) {
 static void report(const cli_options *o, const planned *p, const wick_c_info *info) {
     char path[4096];
     object_size size = {0};
-    snprintf(path, sizeof path, "%s/%s.c", o->out, o->name);
-    const bool compiled = object_size_compiled(o->cc, path, &size);
+    snprintf(path, sizeof path, "%s/%s.c", o->out, o->of_compile.name);
+    const bool compiled = object_size_compiled(o->of_compile.cc, path, &size);
     if (o->json) {
         json j = log_json_open();
         json_bool(&j, "ok", true);
@@ -86,7 +86,7 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
         json_integer(&j, "const_bytes", (int64_t)info->const_bytes);
         json_integer(&j, "arena_bytes", (int64_t)info->arena_bytes);
         json_integer(&j, "state_bytes", (int64_t)info->state_bytes);
-        json_text(&j, "cc", compiled ? o->cc : NULL);
+        json_text(&j, "cc", compiled ? o->of_compile.cc : NULL);
         if (compiled) {
             json_integer(&j, "object_code_bytes", size.code);
             json_integer(&j, "object_const_bytes", size.constant);
@@ -99,7 +99,7 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
     log_print("%s: %d kernels", path, info->kernels);
     if (info->folded) printf(", %d more computed now", info->folded);
     printf("\n");
-    if (compiled) print_size("code", size.code, o->cc);
+    if (compiled) print_size("code", size.code, o->of_compile.cc);
     print_size("const",
                compiled && size.constant > (int64_t)info->const_bytes ? size.constant : (int64_t)info->const_bytes,
                "weights and other constants");
@@ -109,7 +109,8 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
     if (info->state_bytes)
         print_size("states", (int64_t)info->state_bytes, "of these: weights, and what the optimizer keeps");
     if (!compiled)
-        talk("%s doesn't compile it here: the bytes of code are not known; --cc COMMAND names another compiler", o->cc);
+        talk("%s doesn't compile it here: the bytes of code are not known; --cc COMMAND names another compiler",
+             o->of_compile.cc);
 }
 
 /* What a run's network takes, which a file of C can't say by itself: it has the network, without what the training did
@@ -140,12 +141,12 @@ int cmd_compile(cli_options *o) {
     double value;
     const char *below = trainer_below_zero(o, &value);
     if (below) return log_fail(CLI_USAGE, "--%s %g is below 0", below, value);
-    if (o->loss && options_given(o, "label-smoothing"))
+    if (o->of_compile.loss && options_given(o, "label-smoothing"))
         return log_fail(CLI_USAGE, "--label-smoothing is for cross-entropy, and not for --loss mse");
-    if (!options_given(o, "cc")) o->cc = compiler_for(o->isa);
+    if (!options_given(o, "cc")) o->of_compile.cc = compiler_for(o->isa);
     param_groups groups;
     char error[160];
-    if (o->train && !groups_read(&groups, o->group, o->freeze, 1, error, sizeof error))
+    if (o->train && !groups_read(&groups, o->update.group, o->freeze, 1, error, sizeof error))
         return log_fail(CLI_USAGE, "%s", error);
     wick_context *ctx;
     if (wick_context_new(&(wick_context_options){.threads = (int)o->threads}, &ctx) != WICK_OK)
@@ -156,12 +157,12 @@ int cmd_compile(cli_options *o) {
     if (code == CLI_OK && !out) code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
         const char *slash = strrchr(p.title, '/'); /* the files are the same whatever folder the model is in */
-        wick_c_options options = {.name = o->name,
+        wick_c_options options = {.name = o->of_compile.name,
                                   .title = slash ? slash + 1 : p.title,
                                   .inputs = in,
                                   .outputs = out,
                                   .weights_apart = strcmp(o->weights, "file") == 0,
-                                  .lanes = (int)o->lanes,
+                                  .lanes = (int)o->of_compile.lanes,
                                   .isa = strcmp(o->isa, "plain") == 0 ? NULL : o->isa};
         wick_c_info info;
         const wick_status status =

@@ -66,7 +66,7 @@ static int draw(const planned *p, const char *text) {
     snprintf(subtitle, sizeof subtitle, "%lld nodes", (long long)g.graph.n_nodes);
     const drawing d = {.graph = &g.graph, .n_outputs = g.n_outputs, .title = p->title, .subtitle = subtitle};
     int code = *o->svg ? to_file(p, o->svg, svg, &d) : CLI_OK;
-    if (code == CLI_OK && *o->dot) code = to_file(p, o->dot, dot, &(dot_of){&g, p->title});
+    if (code == CLI_OK && *o->of_graph.dot) code = to_file(p, o->of_graph.dot, dot, &(dot_of){&g, p->title});
     graph_text_free(&g);
     return code;
 }
@@ -100,11 +100,11 @@ static void print_json(const planned *p, const char *before, const char *text) {
 static int show(const planned *p) {
     const cli_options *o = p->o;
     const char *before = NULL, *text = p->graphs[p->n_graphs - 1].text;
-    int code = *o->before ? find(p, o->before, true, &before) : CLI_OK;
-    if (code == CLI_OK && *o->after) code = find(p, o->after, false, &text);
+    int code = *o->of_graph.before ? find(p, o->of_graph.before, true, &before) : CLI_OK;
+    if (code == CLI_OK && *o->of_graph.after) code = find(p, o->of_graph.after, false, &text);
     if (code != CLI_OK) return code;
-    if (before && !*o->after) text = before, before = NULL;
-    if (*o->svg || *o->dot) code = draw(p, text);
+    if (before && !*o->of_graph.after) text = before, before = NULL;
+    if (*o->svg || *o->of_graph.dot) code = draw(p, text);
     if (code != CLI_OK) return code;
     if (o->json) print_json(p, before, text);
     else if (before) {
@@ -115,7 +115,8 @@ static int show(const planned *p) {
         if (out && fclose(out) == 0 && made) log_lines(lines);
         else code = log_fail(CLI_FAILED, "out of memory");
         free(lines);
-    } else if (o->as_text || (!*o->svg && !*o->dot)) log_lines(text);
+    } else if (o->of_graph.as_text || (!*o->svg && !*o->of_graph.dot))
+        log_lines(text);
     return code;
 }
 

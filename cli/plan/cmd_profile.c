@@ -63,7 +63,7 @@ static int run(const planned *p, profiling *g) {
         const wick_status status = wick_profile_stop(g->profile);
         if (status != WICK_OK) code = log_fail(CLI_FAILED, "--profile: %s", wick_profile_error(g->profile));
     }
-    if (code == CLI_OK && !p->o->no_race) profile_race(g->profile, &b);
+    if (code == CLI_OK && !p->o->of_profile.no_race) profile_race(g->profile, &b);
     if (code == CLI_OK) code = show(p, g->profile);
     g->told = true;
     if (code == CLI_OK) code = profiling_memory(g);

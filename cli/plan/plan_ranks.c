@@ -53,28 +53,28 @@ static int read_link(rank_link *link, const char *text) {
 
 int plan_ranks_read(rank_table *t, cli_options *o) {
     const char *const others[] = {"leaves", "link", "shard-optimizer"};
-    for (int i = 0; i < 3 && !o->rank_count; i++)
+    for (int i = 0; i < 3 && !o->of_plan.rank_count; i++)
         if (options_given(o, others[i]))
             return log_fail(CLI_USAGE, "--%s has no effect here: it is for --ranks N", others[i]);
-    if (!o->rank_count) return CLI_OK;
+    if (!o->of_plan.rank_count) return CLI_OK;
     if (!o->train) return log_fail(CLI_USAGE, "--ranks is of a step of training: it needs --train");
     if (o->max_batch) return log_fail(CLI_USAGE, "--ranks cuts --batch into leaves; it takes no --max-batch");
-    if (!*o->link) return log_fail(CLI_USAGE, "--ranks needs --link LATENCY,BANDWIDTH, such as 2us,12GB/s");
-    int code = read_link(&t->link, o->link);
+    if (!*o->of_plan.link) return log_fail(CLI_USAGE, "--ranks needs --link LATENCY,BANDWIDTH, such as 2us,12GB/s");
+    int code = read_link(&t->link, o->of_plan.link);
     if (code != CLI_OK) return code;
     t->leaves = o->leaves;
     t->batch = o->batch;
     t->sharded = o->shard_optimizer;
-    for (int64_t v = 1; !o->leaves && t->leaves < o->rank_count; v *= 2) t->leaves = v;
+    for (int64_t v = 1; !o->leaves && t->leaves < o->of_plan.rank_count; v *= 2) t->leaves = v;
     if (t->leaves & (t->leaves - 1)) return log_fail(CLI_USAGE, "--leaves %lld: a power of two", (long long)t->leaves);
-    if (t->leaves < o->rank_count)
+    if (t->leaves < o->of_plan.rank_count)
         return log_fail(CLI_USAGE, "--leaves %lld are too few for %lld ranks: each needs one", (long long)t->leaves,
-                        (long long)o->rank_count);
+                        (long long)o->of_plan.rank_count);
     if (t->batch % t->leaves)
         return log_fail(CLI_USAGE, "--batch %lld is no multiple of %lld leaves", (long long)t->batch,
                         (long long)t->leaves);
-    for (int r = 1; r < o->rank_count; r *= 2) t->rows[t->n++].ranks = r;
-    t->rows[t->n++].ranks = (int)o->rank_count;
+    for (int r = 1; r < o->of_plan.rank_count; r *= 2) t->rows[t->n++].ranks = r;
+    t->rows[t->n++].ranks = (int)o->of_plan.rank_count;
     o->batch /= t->leaves;
     return CLI_OK;
 }

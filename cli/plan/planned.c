@@ -108,8 +108,8 @@ static int plan_range(planned *p) {
     silent.compile.on_pass = NULL, silent.compile.on_remark = NULL;
     wick_status status = wick_onnx_dynamic(p->onnx, n, dims, &silent, &p->dynamic);
     if (status == WICK_OK) status = wick_dynamic_find_shapes(p->dynamic, &p->shapes);
-    if (status == WICK_OK) talk("making up to %lld plans to bound their memory", (long long)o->plans);
-    if (status == WICK_OK) status = wick_dynamic_prove(p->dynamic, o->plans, &p->bound);
+    if (status == WICK_OK) talk("making up to %lld plans to bound their memory", (long long)o->of_plan.plans);
+    if (status == WICK_OK) status = wick_dynamic_prove(p->dynamic, o->of_plan.plans, &p->bound);
     if (status != WICK_OK) return failed(p, status);
     wick_runner *r = NULL;
     status = wick_runner_new(p->dynamic, &r);
@@ -181,9 +181,10 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     if (c->task->kind != TASK_CLASSIFY)
         out[0] = wick_mean(c->task->rows(c, x, out[0], in[1]), WICK_ALL_AXES, false);
     else
-        out[0] = p->o->loss ? wick_mse(out[0], in[1])
-                            : wick_cross_entropy_with(
-                                  out[0], in[1], &(wick_cross_entropy_options){.smoothing = p->o->label_smoothing});
+        out[0] = p->o->of_compile.loss
+                     ? wick_mse(out[0], in[1])
+                     : wick_cross_entropy_with(out[0], in[1],
+                                               &(wick_cross_entropy_options){.smoothing = p->o->label_smoothing});
     wick_here("update");
     return wick_optimizer_step(p->optimizer, out[0]);
 }
@@ -193,9 +194,9 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 static wick_status make_trained(planned *p, const wick_compile_options *options) {
     wick_spec specs[2];
     cli_options o = *p->o;
-    o.accumulate = 1;
-    o.warmup = 0;
-    o.lr_at = "";
+    o.of_train.accumulate = 1;
+    o.of_train.warmup = 0;
+    o.of_train.lr_at = "";
     classifier_specs(&p->c, 1, specs);
     wick_model_set_training(p->c.model, false);
     wick_status status = classifier_prepare(&p->c, 1);
@@ -289,7 +290,7 @@ static int plan_network(planned *p, bool onnx) {
         batch = p->fit.batch;
     }
     classifier_specs(&p->c, batch, p->in);
-    if (o->train && o->loss)
+    if (o->train && o->of_compile.loss)
         p->in[1] = (wick_spec){.name = "targets", .dtype = WICK_F32, .rank = 2, .dims = {batch, p->c.classes}};
     if (status == WICK_OK) status = classifier_prepare(&p->c, batch);
     if (status == WICK_OK) status = wick_compile(p->ctx, record, p, p->n_in, p->in, 1, &options, &p->plan);

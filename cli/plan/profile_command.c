@@ -66,17 +66,18 @@ static int check_command(const char *word, cli_command_id c) {
 
 /* argv of the command: its name, files to write, and what stands behind it. */
 static int run_it(const cli_options *o, int argc, char **argv, int at, int (*run)(int argc, char **argv)) {
-    const int n = argc - at - 1, files = o->profiles.n + o->memory_files.n + 1;
+    const int n = argc - at - 1, files = o->recording.profiles.n + o->recording.memory_files.n + 1;
     char **line = malloc(((size_t)(n + 2 * files) + 2) * sizeof *line);
     int k = 0;
     if (!line) return log_fail(CLI_FAILED, "out of memory");
     static char profile[] = "--profile", memory[] = "--memory", before[] = "--memory-before";
     line[k++] = argv[0];
     line[k++] = argv[at + 1];
-    for (int i = 0; i < o->profiles.n; i++) line[k++] = profile, line[k++] = (char *)(uintptr_t)o->profiles.items[i];
-    for (int i = 0; i < o->memory_files.n; i++)
-        line[k++] = memory, line[k++] = (char *)(uintptr_t)o->memory_files.items[i];
-    if (*o->memory_before) line[k++] = before, line[k++] = (char *)(uintptr_t)o->memory_before;
+    for (int i = 0; i < o->recording.profiles.n; i++)
+        line[k++] = profile, line[k++] = (char *)(uintptr_t)o->recording.profiles.items[i];
+    for (int i = 0; i < o->recording.memory_files.n; i++)
+        line[k++] = memory, line[k++] = (char *)(uintptr_t)o->recording.memory_files.items[i];
+    if (*o->recording.memory_before) line[k++] = before, line[k++] = (char *)(uintptr_t)o->recording.memory_before;
     for (int i = at + 2; i < argc; i++) line[k++] = argv[i];
     line[k] = NULL;
     const int code = run(k, line);

@@ -59,7 +59,7 @@ static double run_with(const bound *was, int threads) {
     bound b = {0};
     double speed = 0;
     o.threads = threads;
-    o.memory_files.n = 0;
+    o.recording.memory_files.n = 0;
     o.quiet = true; /* what is to be said has been; standard output is the profile's */
     o.json = false;
     log_setup(&o);

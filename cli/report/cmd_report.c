@@ -39,11 +39,12 @@ static int open_run(report *r) {
     }
     free(last);
     if (code != CLI_OK) return code;
-    r->log_path = r->has_options && r->kept.log[0] ? strdup(r->kept.log) : path_join(folder, "log.jsonl");
+    r->log_path =
+        r->has_options && r->kept.of_train.log[0] ? strdup(r->kept.of_train.log) : path_join(folder, "log.jsonl");
     if (!r->log_path) return out_of_memory();
     struct stat st;
     r->has_log = stat(r->log_path, &st) == 0;
-    if (r->has_log && r->kept.log && r->kept.log[0] && !S_ISREG(st.st_mode)) {
+    if (r->has_log && r->kept.of_train.log && r->kept.of_train.log[0] && !S_ISREG(st.st_mode)) {
         talk("no curves: the log %s is not a regular file", r->log_path);
         r->has_log = false;
     }
@@ -127,7 +128,8 @@ static int build_step(report *r) {
     /* flips and crops change no plan */
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform};
     const wick_compile_options compiling = trainer_compiling(o);
-    const trainer_loss loss = {.smoothing = o->label_smoothing, .noise = o->noise, .margin = o->margin};
+    const trainer_loss loss = {
+        .smoothing = o->label_smoothing, .noise = o->of_train.noise, .margin = o->of_train.margin};
     int code = trainer_new(&r->t, &r->c, r->train, &r->optim, loss, NULL, &loading, &compiling);
     r->has_trainer = code == CLI_OK;
     return code;

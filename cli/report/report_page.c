@@ -88,7 +88,7 @@ static const char *used_value(const report *r, const char *name, const char *tex
                  wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0));
         return room;
     }
-    if (strcmp(name, "warmup") == 0 && (r->train || r->kept.warmup >= 0)) {
+    if (strcmp(name, "warmup") == 0 && (r->train || r->kept.of_train.warmup >= 0)) {
         snprintf(room, sizeof(chart_text), "%lld", (long long)optim->schedule.warmup);
         return room;
     }
@@ -173,7 +173,7 @@ void report_head(FILE *out, const report *r) {
         html_print(out, "%c%s, trained", learned[0] - 'a' + 'A', learned + 1);
     }
     const int64_t all = r->train ? wick_dataset_count(r->train) : 0,
-                  learned = r->kept.limit > 0 && r->kept.limit < all ? r->kept.limit : all;
+                  learned = r->kept.of_train.limit > 0 && r->kept.of_train.limit < all ? r->kept.of_train.limit : all;
     if (r->train)
         html_print(out, " on %s%s %s%s", text_count(text, learned), learned < all ? " of its" : "", noun,
                    plural(learned));

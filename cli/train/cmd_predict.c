@@ -140,7 +140,7 @@ static int draw(const viewer *v, const subject *s) {
     if (dot && dot > name) *dot = '\0';
     if (!s->alone) snprintf(number, sizeof number, "%s%lld", *name ? "-" : "", (long long)s->index);
     strncat(name, number, sizeof name - strlen(name) - 1);
-    char *stem = path_join(v->o->draw, name);
+    char *stem = path_join(v->o->of_predict.draw, name);
     if (!stem) return log_fail(CLI_FAILED, "out of memory");
     const bool pair = c->task->kind == TASK_TRACK && !s->whole; /* the second is drawn */
     const int code = pair ? c->task->draw(c, v->probability, s->pixels + c->pixels / 2, c->dims[1], c->dims[2], stem)
@@ -162,7 +162,7 @@ static void show_task(viewer *v, const subject *s) {
         json_close(j, '}');
         return;
     }
-    if (v->o->csv) {
+    if (v->o->of_predict.csv) {
         char name[4096];
         snprintf(name, sizeof name,
                  s->alone                    ? "%s"
@@ -188,7 +188,7 @@ static int look(viewer *v, const subject *s) {
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
         return log_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
     if (v->enrolling) return CLI_OK;
-    if (*v->o->draw && s->pixels) {
+    if (*v->o->of_predict.draw && s->pixels) {
         const int drawn = draw(v, s);
         if (drawn != CLI_OK) return drawn;
     }
@@ -285,7 +285,7 @@ static int look_at_rows(viewer *v, const char *file) {
     const bool chosen = options_given(v->o, "index");
     char few[32];
     snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
-    const char *list = chosen ? v->o->index : few;
+    const char *list = chosen ? v->o->of_predict.index : few;
     while (code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, d, v->url ? v->url : file, i);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
@@ -400,7 +400,7 @@ static int look_at_file(viewer *v, const char *file) {
     const bool chosen = options_given(v->o, "index");
     char few[32];
     snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
-    const char *list = chosen ? v->o->index : few;
+    const char *list = chosen ? v->o->of_predict.index : few;
     int64_t first, last;
     v->c->picture[0] = whole ? wick_image_dims(whole)[1] : 0;
     v->c->picture[1] = whole ? wick_image_dims(whole)[2] : 0;
@@ -532,15 +532,15 @@ static int look_at_all(viewer *v) {
         return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
-    if (*v->o->enrolled) {
-        const int known = enrol(v, v->o->enrolled);
+    if (*v->o->of_predict.enrolled) {
+        const int known = enrol(v, v->o->of_predict.enrolled);
         if (known != CLI_OK) return known;
     }
     if (v->o->json) json_open(&v->json, NULL, '[');
-    if (v->o->csv && !shared_follows(v->dealt->group)) c->task->csv(c);
+    if (v->o->of_predict.csv && !shared_follows(v->dealt->group)) c->task->csv(c);
     const int begun = dealt_begin(v->dealt, v->o->json ? &v->json.out : NULL);
     if (begun != CLI_OK) return begun;
-    const char *list = v->o->index;
+    const char *list = v->o->of_predict.index;
     int64_t first, last;
     int code = CLI_OK;
     /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the
@@ -647,7 +647,7 @@ static int check_options(const cli_options *o) {
     for (size_t i = 0; o->n_files && i < sizeof of_sets / sizeof of_sets[0]; i++)
         if (options_given(o, of_sets[i]))
             return log_fail(CLI_USAGE, "--%s is for images of a data set; %s is a file", of_sets[i], o->files[0]);
-    return check_list(o->index);
+    return check_list(o->of_predict.index);
 }
 
 int cmd_predict(cli_options *o) {
@@ -668,10 +668,10 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK && options_given(o, "beams") && c.task->kind != TASK_CTC)
         code = log_fail(CLI_USAGE, "--beams is for --task ctc; this is %s", c.task->name);
     c.beams = o->beams;
-    if (code == CLI_OK && *o->enrolled && c.task->kind != TASK_EMBED)
+    if (code == CLI_OK && *o->of_predict.enrolled && c.task->kind != TASK_EMBED)
         code = log_fail(CLI_USAGE, "--enrolled is for --task embed; this is %s", c.task->name);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
-    if (code == CLI_OK && *o->draw && !c.task->draw)
+    if (code == CLI_OK && *o->of_predict.draw && !c.task->draw)
         code = log_fail(CLI_USAGE,
                         "--draw is for models of pictures' parts (--task segment, dense, detect, keypoints, track); "
                         "this one was trained with "
@@ -682,10 +682,11 @@ int cmd_predict(cli_options *o) {
         if (options_given(o, of_boxes[i]) && (i ? c.task->kind != TASK_DETECT : !c.task->csv))
             code = log_fail(CLI_USAGE, "--%s is for --task detect%s; this model was trained with --task %s",
                             of_boxes[i], i ? "" : ", keypoints and heads", c.task->name);
-    if (code == CLI_OK && o->csv && o->json) code = log_fail(CLI_USAGE, "--csv and --json are two ways of saying it");
-    c.least = o->score, c.overlap = o->overlap;
-    if (code == CLI_OK && *o->draw && !path_make_folder(o->draw))
-        code = log_fail(CLI_FAILED, "could not make the folder %s: %s", o->draw, strerror(errno));
+    if (code == CLI_OK && o->of_predict.csv && o->json)
+        code = log_fail(CLI_USAGE, "--csv and --json are two ways of saying it");
+    c.least = o->of_predict.score, c.overlap = o->of_predict.overlap;
+    if (code == CLI_OK && *o->of_predict.draw && !path_make_folder(o->of_predict.draw))
+        code = log_fail(CLI_FAILED, "could not make the folder %s: %s", o->of_predict.draw, strerror(errno));
     if (code == CLI_OK) code = find_images(&v, &dataset);
     if (code == CLI_OK) code = shared_agree(shown.group, o, &c, dataset);
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);

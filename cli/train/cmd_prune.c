@@ -26,19 +26,23 @@ static int failed(const pruning *w, wick_status status, int blame) { return gate
 /* "2:4" */
 static int read_pattern(const cli_options *o, int *n, int *m) {
     char rest;
-    if (!o->pattern[0]) return CLI_OK;
-    if (sscanf(o->pattern, "%d:%d%c", n, m, &rest) == 2 && *n > 0 && *m > *n && *m <= 64) return CLI_OK;
-    return log_fail(CLI_USAGE, "--pattern %s: N:M leaves N of M neighbours, N below M and M at most 64", o->pattern);
+    if (!o->of_prune.pattern[0]) return CLI_OK;
+    if (sscanf(o->of_prune.pattern, "%d:%d%c", n, m, &rest) == 2 && *n > 0 && *m > *n && *m <= 64) return CLI_OK;
+    return log_fail(CLI_USAGE, "--pattern %s: N:M leaves N of M neighbours, N below M and M at most 64",
+                    o->of_prune.pattern);
 }
 static int check_options(const pruning *w) {
     const cli_options *o = w->g.o;
-    const bool channels = o->ratio > 0 || o->macs > 0, weights = o->sparsity > 0 || w->m > 0,
-               ranks = o->energy > 0 || o->low_rank > 0;
-    if (o->ratio > 0 && o->macs > 0) return log_fail(CLI_USAGE, "--ratio and --macs both say how many channels go");
-    if (o->sparsity > 0 && w->m) return log_fail(CLI_USAGE, "--sparsity and --pattern both say which weights become 0");
-    if (o->energy > 0 && o->low_rank > 0)
+    const bool channels = o->of_prune.ratio > 0 || o->of_prune.macs > 0, weights = o->of_prune.sparsity > 0 || w->m > 0,
+               ranks = o->of_prune.energy > 0 || o->of_prune.low_rank > 0;
+    if (o->of_prune.ratio > 0 && o->of_prune.macs > 0)
+        return log_fail(CLI_USAGE, "--ratio and --macs both say how many channels go");
+    if (o->of_prune.sparsity > 0 && w->m)
+        return log_fail(CLI_USAGE, "--sparsity and --pattern both say which weights become 0");
+    if (o->of_prune.energy > 0 && o->of_prune.low_rank > 0)
         return log_fail(CLI_USAGE, "--energy and --low-rank both say which rank weights get");
-    if (o->filters && !ranks) return log_fail(CLI_USAGE, "--filters needs a rank: --energy 0.9 or --low-rank 0.5");
+    if (o->of_prune.filters && !ranks)
+        return log_fail(CLI_USAGE, "--filters needs a rank: --energy 0.9 or --low-rank 0.5");
     if (weights && ranks)
         return log_fail(CLI_USAGE, "--sparsity and --pattern are for whole weights, not for those of low rank");
     if (!channels && !weights && !ranks)
@@ -81,22 +85,22 @@ static int cut(pruning *w) {
     const int64_t count = wick_dataset_count(g->observed);
     w->batch = count < BATCH ? count : BATCH;
     const wick_spec spec = classifier_network_spec(&g->c, w->batch);
-    const wick_pruning how = {.ratio = o->ratio,
-                              .macs = o->macs,
-                              .global = o->global,
-                              .energy = o->energy,
-                              .budget = o->low_rank,
-                              .filters = (wick_filters)o->filters,
-                              .multiple = o->multiple,
-                              .importance = by[o->importance],
-                              .keep = o->keep[0] ? o->keep : NULL};
+    const wick_pruning how = {.ratio = o->of_prune.ratio,
+                              .macs = o->of_prune.macs,
+                              .global = o->of_prune.global,
+                              .energy = o->of_prune.energy,
+                              .budget = o->of_prune.low_rank,
+                              .filters = (wick_filters)o->of_prune.filters,
+                              .multiple = o->of_prune.multiple,
+                              .importance = by[o->of_prune.importance],
+                              .keep = o->gate.keep[0] ? o->gate.keep : NULL};
     wick_status status = classifier_prepare(&g->c, w->batch);
     if (status == WICK_OK) status = wick_pruner_new(g->ctx, g->c.model, gate_record_network, &g->c, 1, &spec, 1, &w->p);
     if (status != WICK_OK) return failed(w, status, CLI_USAGE);
     int code = how.importance == WICK_IMPORTANCE_TAYLOR ? gate_show(g, w->batch, weigh, w->p) : CLI_OK;
     if (code != CLI_OK) return code;
     if ((status = wick_pruner_cut(w->p, &how)) != WICK_OK) return failed(w, status, CLI_USAGE);
-    if (!o->epochs && (status = sparsify(w, o->sparsity)) != WICK_OK) return failed(w, status, CLI_FAILED);
+    if (!o->epochs && (status = sparsify(w, o->of_prune.sparsity)) != WICK_OK) return failed(w, status, CLI_FAILED);
     code = gate_show(g, w->batch, observe, w->p);
     if (code == CLI_OK && (status = wick_pruner_settle(w->p)) != WICK_OK) code = failed(w, status, CLI_FAILED);
     wick_pruner_macs(w->p, &w->macs[0], &w->macs[1]);
@@ -114,14 +118,14 @@ static int cut(pruning *w) {
 static wick_status stepped(void *owner, int64_t number, int64_t steps) {
     const pruning *w = owner;
     const double end = 0.75 * (double)steps, left = number < end ? 1 - (double)number / end : 0;
-    return sparsify(w, w->g.o->sparsity * (1 - left * left * left));
+    return sparsify(w, w->g.o->of_prune.sparsity * (1 - left * left * left));
 }
 static wick_status finish(void *owner) {
     const pruning *w = owner;
-    return sparsify(w, w->g.o->sparsity);
+    return sparsify(w, w->g.o->of_prune.sparsity);
 }
 static int train(pruning *w) {
-    const bool weights = w->g.o->sparsity > 0 || w->m;
+    const bool weights = w->g.o->of_prune.sparsity > 0 || w->m;
     return gate_train(&w->g, &(gate_training){.model = w->g.model,
                                               .fn = wick_pruner_apply,
                                               .user = w->p,
@@ -130,7 +134,7 @@ static int train(pruning *w) {
                                               .owner = w,
                                               .lr = 1e-3,
                                               .kind = "pruned",
-                                              .last_only = w->g.o->sparsity > 0});
+                                              .last_only = w->g.o->of_prune.sparsity > 0});
 }
 
 /* ---- what comes of it -------------------------------------------------------------------------------------------- */
@@ -191,9 +195,9 @@ int cmd_prune(cli_options *o) {
     if (code == CLI_OK) code = check_options(&w);
     if (code != CLI_OK) return code;
     enum { TAYLOR = 3 }; /* of --importance */
-    g->needs_logits = o->epochs > 0 || o->importance == TAYLOR;
+    g->needs_logits = o->epochs > 0 || o->of_prune.importance == TAYLOR;
     code = gate_open(g, "wick prune", "pruned");
-    if (code == CLI_OK && o->importance == TAYLOR) code = task_check_classes(&g->c, "--importance taylor");
+    if (code == CLI_OK && o->of_prune.importance == TAYLOR) code = task_check_classes(&g->c, "--importance taylor");
     if (code == CLI_OK) code = cut(&w);
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     if (code == CLI_OK) code = gate_judge_whole(g, 0);

@@ -26,12 +26,12 @@ typedef struct quantizing {
 } quantizing;
 
 /* Activations stay in floats. */
-static bool weights_alone(const cli_options *o) { return o->block || o->weights_only; }
+static bool weights_alone(const cli_options *o) { return o->of_quantize.block || o->of_quantize.weights_only; }
 static const char *kind_of(const cli_options *o) {
-    if (o->weights_only) return o->weights_only == WICK_WEIGHTS_F8 ? "f8" : "int8";
+    if (o->of_quantize.weights_only) return o->of_quantize.weights_only == WICK_WEIGHTS_F8 ? "f8" : "int8";
     static const char *const bits[] = {"w2", "w3", "w4", "w5", "w6", "w7", "int8"};
-    if (o->activations) return "int16x8";
-    return o->block ? "int4" : bits[o->weight_bits - 2];
+    if (o->of_quantize.activations) return "int16x8";
+    return o->of_quantize.block ? "int4" : bits[o->of_quantize.weight_bits - 2];
 }
 
 static int failed(const quantizing *w, wick_status status, int blame) { return gate_failed(&w->g, status, blame); }
@@ -46,17 +46,17 @@ static wick_status observe(void *user, const void *const *in, const int64_t *lab
 static int check_bits(const quantizing *w) {
     const cli_options *o = w->g.o;
     const int n = wick_quantizer_layers(w->q);
-    if (weights_alone(o) || o->weight_bits == 8 || *o->wide_layers || o->max_kb > 0) return CLI_OK;
+    if (weights_alone(o) || o->of_quantize.weight_bits == 8 || *o->of_quantize.wide_layers || o->gate.max_kb > 0) return CLI_OK;
     for (int i = 0; i < n; i++)
         if (wick_quantizer_layer_at(w->q, i).bits < 7) return CLI_OK;
     if (w->g.guest) {
-        talk("weights have 8 bits, not %lld: there is no layer but the first and the last", (long long)o->weight_bits);
+        talk("weights have 8 bits, not %lld: there is no layer but the first and the last", (long long)o->of_quantize.weight_bits);
         return CLI_OK;
     }
     return log_fail(CLI_USAGE,
                     "--weight-bits %lld: the first and the last layer have 8 bits, and there is no other: "
                     "--wide-layers none gives all of them %lld",
-                    (long long)o->weight_bits, (long long)o->weight_bits);
+                    (long long)o->of_quantize.weight_bits, (long long)o->of_quantize.weight_bits);
 }
 
 static int make_quantizer(quantizing *w) {
@@ -68,25 +68,25 @@ static int make_quantizer(quantizing *w) {
     const int64_t few = count < SENSITIVITY_IMAGES ? count : SENSITIVITY_IMAGES;
     int64_t first[SENSITIVITY_IMAGES];
     const wick_spec spec = classifier_network_spec(c, batch);
-    const wick_quantizer_options options = {.calibration = how[o->calibration],
-                                            .percentile = o->percentile,
-                                            .block = o->block,
-                                            .weights_only = (wick_weights_only)o->weights_only,
-                                            .equalise = o->equalise,
-                                            .awq = o->awq,
-                                            .learn_steps = o->learn_steps,
-                                            .smooth = o->smooth,
-                                            .rounding = (wick_weight_rounding)o->rounding,
-                                            .per_tensor = o->per_tensor,
-                                            .reduce_range = o->reduce_range,
-                                            .correct_bias =
-                                                o->correct_bias || (o->weight_bits <= 6 && !weights_alone(o)),
-                                            .weight_bits = weights_alone(o) ? 0 : (int)o->weight_bits,
-                                            .activation_bits = o->activations ? 16 : 0,
-                                            .wide = !*o->wide_layers                      ? NULL
-                                                    : strcmp(o->wide_layers, "none") == 0 ? ""
-                                                                                          : o->wide_layers,
-                                            .keep = o->keep[0] ? o->keep : NULL};
+    const wick_quantizer_options options = {
+        .calibration = how[o->of_quantize.calibration],
+        .percentile = o->of_quantize.percentile,
+        .block = o->of_quantize.block,
+        .weights_only = (wick_weights_only)o->of_quantize.weights_only,
+        .equalise = o->of_quantize.equalise,
+        .awq = o->of_quantize.awq,
+        .learn_steps = o->of_quantize.learn_steps,
+        .smooth = o->of_quantize.smooth,
+        .rounding = (wick_weight_rounding)o->of_quantize.rounding,
+        .per_tensor = o->of_quantize.per_tensor,
+        .reduce_range = o->of_quantize.reduce_range,
+        .correct_bias = o->of_quantize.correct_bias || (o->of_quantize.weight_bits <= 6 && !weights_alone(o)),
+        .weight_bits = weights_alone(o) ? 0 : (int)o->of_quantize.weight_bits,
+        .activation_bits = o->of_quantize.activations ? 16 : 0,
+        .wide = !*o->of_quantize.wide_layers                      ? NULL
+                : strcmp(o->of_quantize.wide_layers, "none") == 0 ? ""
+                                                                  : o->of_quantize.wide_layers,
+        .keep = o->gate.keep[0] ? o->gate.keep : NULL};
     for (int64_t i = 0; i < few; i++) first[i] = i;
     wick_status status = wick_dataset_subset(w->g.ctx, w->g.observed, few, first, &w->few);
     if (status == WICK_OK) status = classifier_prepare(c, batch);
@@ -95,7 +95,7 @@ static int make_quantizer(quantizing *w) {
     if (status != WICK_OK) return failed(w, status, CLI_USAGE);
     int code = check_bits(w);
     if (code == CLI_OK) code = gate_show(&w->g, batch, observe, w->q);
-    if (code == CLI_OK && o->smooth > 0) { /* then of what the images are in the smoothed network */
+    if (code == CLI_OK && o->of_quantize.smooth > 0) { /* then of what the images are in the smoothed network */
         if ((status = wick_quantizer_smooth(w->q)) != WICK_OK) return failed(w, status, CLI_FAILED);
         code = gate_show(&w->g, batch, observe, w->q);
     }
@@ -299,7 +299,7 @@ static int choose_to_bound(quantizing *w) {
 /* --max-drop: which layers have more bits. What is trained has the bits that it was trained with. */
 static int keep_to_bound(quantizing *w) {
     enum { BY_LOSS, BY_OUTPUTS };
-    if (w->g.o->sensitivity == BY_OUTPUTS || w->g.o->epochs) return keep_by_outputs(w);
+    if (w->g.o->of_quantize.sensitivity == BY_OUTPUTS || w->g.o->epochs) return keep_by_outputs(w);
     const int code = weigh_layers(w);
     return code == CLI_OK ? choose_to_bound(w) : code;
 }
@@ -307,7 +307,7 @@ static int keep_to_bound(quantizing *w) {
 /* The least cost that fits into a file of --max-kb. */
 static int choose_to_size(quantizing *w) {
     enum { ROUNDS = 6 };
-    const int64_t most = (int64_t)(1e3 * w->g.o->max_kb);
+    const int64_t most = (int64_t)(1e3 * w->g.o->gate.max_kb);
     bool other;
     int code = choose(w, 0, &other);
     int64_t room = 0;
@@ -388,19 +388,19 @@ static int make(quantizing *w) {
     const cli_options *o = g->o;
     snprintf(w->made, sizeof w->made, "in %s", kind_of(o));
     int code = gate_open(g, "wick quantize", "quantised");
-    if (code == CLI_OK && !o->weights_only)
-        talk(o->block ? "rounded for %lld images" : "ranges of %lld images",
+    if (code == CLI_OK && !o->of_quantize.weights_only)
+        talk(o->of_quantize.block ? "rounded for %lld images" : "ranges of %lld images",
              (long long)wick_dataset_count(g->observed));
     if (code == CLI_OK) code = make_quantizer(w);
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     if (code == CLI_OK) code = gate_judge_whole(g, 0);
     if (code == CLI_OK) code = gate_judge(g, true, &g->after);
-    if (code == CLI_OK && o->max_kb > 0) {
+    if (code == CLI_OK && o->gate.max_kb > 0) {
         code = weigh_layers(w);
         if (code == CLI_OK) code = choose_to_size(w);
     }
     if (code == CLI_OK && o->epochs) code = train(w);
-    if (code == CLI_OK && !gate_is_good(g) && wick_quantizer_layers(w->q) > 1 && !(o->max_kb > 0))
+    if (code == CLI_OK && !gate_is_good(g) && wick_quantizer_layers(w->q) > 1 && !(o->gate.max_kb > 0))
         code = keep_to_bound(w);
     g->model = wick_quantizer_model(w->q);
     return code == CLI_OK ? gate_write(g) : code;
@@ -415,27 +415,27 @@ static void drop(quantizing *w) {
 
 int quantize_run(wick_context *ctx, const cli_options *train_, const wick_loader_options *loading, const char *folder,
                  quantized *out) {
-    const bool int4 = train_->quantize == 2;
+    const bool int4 = train_->of_train.quantize == 2;
     const int64_t part = train_->epochs / 5 > 1 ? train_->epochs / 5 : 1;
     const cli_options o = {.command = train_->command,
                            .model = folder,
                            .out = out->path,
                            .data = "",
-                           .separator = "",
-                           .decimal = "auto",
+                           .table.separator = "",
+                           .table.decimal = "auto",
                            .layout = "auto",
                            .image_size = "",
                            .input_range = "",
-                           .keep = "",
-                           .wide_layers = "",
-                           .anomalies = "",
-                           .images = 512,
-                           .judge = 10000000, /* all that was held out */
-                           .percentile = 99.999,
-                           .max_drop = -1,
-                           .weight_bits = int4 ? 4 : 8,
-                           .learn_steps = true,
-                           .epochs = train_->quantize_epochs ? train_->quantize_epochs : part,
+                           .gate.keep = "",
+                           .of_quantize.wide_layers = "",
+                           .gate.anomalies = "",
+                           .gate.images = 512,
+                           .gate.judge = 10000000, /* all that was held out */
+                           .of_quantize.percentile = 99.999,
+                           .gate.max_drop = -1,
+                           .of_quantize.weight_bits = int4 ? 4 : 8,
+                           .of_quantize.learn_steps = true,
+                           .epochs = train_->of_train.quantize_epochs ? train_->of_train.quantize_epochs : part,
                            .opset = int4 ? 21 : 18,
                            .seed = train_->seed,
                            .threads = train_->threads};
@@ -468,40 +468,44 @@ int cmd_quantize(cli_options *o) {
     enum { OF_ACTIVATIONS = sizeof of_activations / sizeof *of_activations };
     if (options_given(o, "percentile") && strcmp(options_text(o, "calibration"), "percentile") != 0)
         return log_fail(CLI_USAGE, "--percentile is for --calibration percentile");
-    if (o->learn_steps && (!o->epochs || o->per_tensor))
+    if (o->of_quantize.learn_steps && (!o->epochs || o->of_quantize.per_tensor))
         return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
     for (int i = 0; i < 2; i++) {
         const char *name = i ? "rounding" : "awq";
-        if (options_given(o, name) && (!o->block || o->weights_only))
+        if (options_given(o, name) && (!o->of_quantize.block || o->of_quantize.weights_only))
             return log_fail(CLI_USAGE, "--%s is for 4 bits: --block without --weights-only", name);
     }
     for (int i = 0; i < OF_ACTIVATIONS && weights_alone(o); i++)
-        if (options_given(o, of_activations[i]) && (i < OF_ACTIVATIONS - 1 || o->block))
+        if (options_given(o, of_activations[i]) && (i < OF_ACTIVATIONS - 1 || o->of_quantize.block))
             return log_fail(CLI_USAGE, "--%s is for 8 bits%s: --%s leaves activations as they are", of_activations[i],
-                            o->weights_only ? " of activations" : "", o->block ? "block" : "weights-only");
-    if (!o->weights_only && o->block & (o->block - 1))
-        return log_fail(CLI_USAGE, "--block %lld is no power of 2", (long long)o->block);
-    if (o->weights_only && o->block == 1) return log_fail(CLI_USAGE, "--block 1 is a scale for each number");
-    if (o->weight_bits <= 6 && o->per_tensor)
+                            o->of_quantize.weights_only ? " of activations" : "",
+                            o->of_quantize.block ? "block" : "weights-only");
+    if (!o->of_quantize.weights_only && o->of_quantize.block & (o->of_quantize.block - 1))
+        return log_fail(CLI_USAGE, "--block %lld is no power of 2", (long long)o->of_quantize.block);
+    if (o->of_quantize.weights_only && o->of_quantize.block == 1)
+        return log_fail(CLI_USAGE, "--block 1 is a scale for each number");
+    if (o->of_quantize.weight_bits <= 6 && o->of_quantize.per_tensor)
         return log_fail(CLI_USAGE, "--weight-bits %lld has a scale for each channel: leave out --per-tensor",
-                        (long long)o->weight_bits);
-    if (options_given(o, "wide-layers") && o->weight_bits == 8)
+                        (long long)o->of_quantize.weight_bits);
+    if (options_given(o, "wide-layers") && o->of_quantize.weight_bits == 8)
         return log_fail(CLI_USAGE, "--wide-layers is for --weight-bits below 8");
-    if (options_given(o, "sensitivity") && o->max_drop < 0 && !(o->keep_score > 0) && !(o->max_kb > 0))
+    if (options_given(o, "sensitivity") && o->gate.max_drop < 0 && !(o->gate.keep_score > 0) && !(o->gate.max_kb > 0))
         return log_fail(CLI_USAGE, "--sensitivity is for --max-drop and --keep-score");
-    if (options_given(o, "sensitivity") && (o->max_kb > 0 || o->epochs))
+    if (options_given(o, "sensitivity") && (o->gate.max_kb > 0 || o->epochs))
         return log_fail(CLI_USAGE, o->epochs ? "--sensitivity is not for --epochs: what is trained goes by outputs"
                                              : "--sensitivity is not for --max-kb, which goes by the loss");
-    if (o->activations && (o->weight_bits < 8 || o->reduce_range))
+    if (o->of_quantize.activations && (o->of_quantize.weight_bits < 8 || o->of_quantize.reduce_range))
         return log_fail(CLI_USAGE, "--activation-bits 16 is for weights of 8 bits");
-    if ((o->weight_bits <= 4 || o->activations) && !weights_alone(o) && !options_given(o, "opset"))
+    if ((o->of_quantize.weight_bits <= 4 || o->of_quantize.activations) && !weights_alone(o) &&
+        !options_given(o, "opset"))
         o->opset = 21;                                                                   /* the first with int4 */
-    if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19; /* the first with f8 */
+    if (o->of_quantize.weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset"))
+        o->opset = 19; /* the first with f8 */
     int code = make(&w);
     if (code == CLI_OK) code = gate_time(g);
     if (code == CLI_OK) (o->json ? report_json : report_text)(&w);
     if (code == CLI_OK && w.too_large) {
-        talk("%s is written, and has more than --max-kb %g: nothing is as small", o->out, o->max_kb);
+        talk("%s is written, and has more than --max-kb %g: nothing is as small", o->out, o->gate.max_kb);
         code = CLI_MISSED;
     } else if (code == CLI_OK && !gate_is_good(g)) {
         gate_say_missed(g);

@@ -69,17 +69,17 @@ static int failed(const shrinking *w, wick_status status) { return gate_failed(&
 /* By how much it exceeds the limit that it exceeds most: 1, or less: none. */
 static double excess(const cli_options *o, const attempt *a) {
     double most = 0;
-    if (o->max_kb > 0) most = fmax(most, (double)a->bytes / 1e3 / o->max_kb);
-    if (o->max_us > 0) most = fmax(most, 1e6 * a->seconds / o->max_us);
-    if (o->max_ram > 0) most = fmax(most, (double)a->arena / 1e3 / o->max_ram);
-    if (o->max_drop >= 0) most = fmax(most, a->bound <= o->max_drop ? 0 : 1 + a->bound - o->max_drop);
+    if (o->gate.max_kb > 0) most = fmax(most, (double)a->bytes / 1e3 / o->gate.max_kb);
+    if (o->of_shrink.max_us > 0) most = fmax(most, 1e6 * a->seconds / o->of_shrink.max_us);
+    if (o->of_shrink.max_ram > 0) most = fmax(most, (double)a->arena / 1e3 / o->of_shrink.max_ram);
+    if (o->gate.max_drop >= 0) most = fmax(most, a->bound <= o->gate.max_drop ? 0 : 1 + a->bound - o->gate.max_drop);
     return most;
 }
 /* Within a budget of bytes, time or memory the most accurate one; where there is none but of accuracy, the fastest. */
 static bool is_better(const cli_options *o, const attempt *a, const attempt *b) {
     const double x = excess(o, a), y = excess(o, b);
     if (x > 1 || y > 1) return x < y;
-    const bool spends = o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0;
+    const bool spends = o->gate.max_kb > 0 || o->of_shrink.max_us > 0 || o->of_shrink.max_ram > 0;
     return spends && a->score != b->score ? a->score > b->score : a->seconds < b->seconds;
 }
 static void find_front(shrinking *w) {
@@ -103,7 +103,7 @@ static const char *const machines[] = {"host", "cortex-m4", "aarch64"};
 /* Instructions for an operation, where nothing has been counted: of a Cortex-M4 (docs/codegen.md), and of an aarch64,
  * whose vectors have 4 floats (ResNet-8 in docs/compress.md). */
 static const double first_rates[][HELD] = {[CORTEX_M4] = {3.3, 0.9, 9}, [AARCH64] = {0.5, 0.6, 4}};
-static double mhz_of(const cli_options *o) { return o->mhz > 0 ? o->mhz : o->machine == AARCH64 ? 1000 : 100; }
+static double mhz_of(const cli_options *o) { return o->of_shrink.mhz > 0 ? o->of_shrink.mhz : o->of_shrink.machine == AARCH64 ? 1000 : 100; }
 
 /* Time by what was found of others before, whose weights are the same kind of numbers: in proportion to the last one;
  * of instructions, which are counted, by a line through all of them (least squares). Without any, as long as the plan's
@@ -118,10 +118,10 @@ static double predict(const shrinking *w, const attempt *a) {
     }
     const double spread = n * xx - x * x, slope = spread > 0 ? (n * xy - x * y) / spread : 0,
                  on_line = slope > 0 ? y / n + slope * (a->work - x / n) : 0;
-    if (w->now.machine != HOST && n > 1 && on_line > 0) return on_line;
+    if (w->now.of_shrink.machine != HOST && n > 1 && on_line > 0) return on_line;
     if (n > 0) return a->work * last;
-    if (w->now.machine != HOST)
-        return a->work * first_rates[w->now.machine][a->held] * 1e-6 / mhz_of(&w->now);
+    if (w->now.of_shrink.machine != HOST)
+        return a->work * first_rates[w->now.of_shrink.machine][a->held] * 1e-6 / mhz_of(&w->now);
     return a->work * w->whole / w->g.predicted[0];
 }
 
@@ -134,10 +134,10 @@ static int weigh(shrinking *w, attempt *a) {
     if (!w->whole) w->whole = g->seconds[0];
     a->seconds = g->seconds[1] / g->seconds[0] * w->whole;
     a->arena = g->arena[1];
-    a->work = w->now.machine == HOST ? g->predicted[1] : g->flops[1];
+    a->work = w->now.of_shrink.machine == HOST ? g->predicted[1] : g->flops[1];
     a->predicted = predict(w, a);
-    if (w->now.machine == HOST) return CLI_OK;
-    if (!(w->now.machine == AARCH64 ? target_aarch64 : target_cortex_m4)(w->path, &costs))
+    if (w->now.of_shrink.machine == HOST) return CLI_OK;
+    if (!(w->now.of_shrink.machine == AARCH64 ? target_aarch64 : target_cortex_m4)(w->path, &costs))
         return log_fail(CLI_FAILED, "no folder for the C could be made");
     snprintf(a->why, sizeof a->why, "%s", costs.why);
     if (costs.lacks && !w->told && !a->why[0])
@@ -160,7 +160,7 @@ static double prediction_error(const shrinking *w) {
     int n = 0;
     for (int i = 0; i < w->n; i++) {
         const attempt *a = &w->all[i];
-        if (!a->why[0] && (w->now.machine == HOST || a->instructions > 0))
+        if (!a->why[0] && (w->now.of_shrink.machine == HOST || a->instructions > 0))
             off[n++] = fabs(a->predicted / a->seconds - 1);
     }
     qsort(off, (size_t)n, sizeof *off, by_value);
@@ -334,7 +334,7 @@ static void report_text(const shrinking *w) {
     }
     const double off = prediction_error(w);
     if (off == off) printf("\ntime: what was predicted is %.0f %% off in the median\n", 100 * off);
-    if (w->now.machine != HOST)
+    if (w->now.of_shrink.machine != HOST)
         printf("%stime: not measured: instructions of one run, %g million a second\n", off == off ? "" : "\n",
                mhz_of(&w->now));
     gate_score_text(&w->g, w->g.before.score, score);
@@ -352,8 +352,8 @@ static void report_json(const shrinking *w, bool within) {
     json_integer(&j, "judged", w->g.before.n);
     json_text(&j, "metric", m.key);
     json_real(&j, before, w->g.before.score, 9);
-    json_text(&j, "target", machines[w->now.machine]);
-    json_bool(&j, "time_measured", w->now.machine == HOST);
+    json_text(&j, "target", machines[w->now.of_shrink.machine]);
+    json_bool(&j, "time_measured", w->now.of_shrink.machine == HOST);
     json_real(&j, "prediction_error", prediction_error(w), 6);
     json_open(&j, "attempts", '[');
     for (int i = 0; i < w->n; i++) {
@@ -368,7 +368,7 @@ static void report_json(const shrinking *w, bool within) {
             json_integer(&j, "arena_bytes", a->arena);
             json_real(&j, "predicted_seconds", a->predicted, 6);
             json_real(&j, "seconds", a->seconds, 6);
-            if (w->now.machine != HOST) json_real(&j, "instructions", a->instructions, 12);
+            if (w->now.of_shrink.machine != HOST) json_real(&j, "instructions", a->instructions, 12);
             json_real(&j, m.key, m.lower ? -a->score : a->score, 9);
             json_real(&j, m.percent ? "drop_points" : "drop", a->drop, 9);
             json_real(&j, m.percent ? "drop_bound_points" : "drop_bound", a->bound, 9);
@@ -384,17 +384,17 @@ static void report_json(const shrinking *w, bool within) {
 /* The preset's limits of memory and time, where none are given; that of accuracy follows when it is known. */
 enum { PRESET_NONE, PRESET_MOBILE };
 static void take_preset(shrinking *w) {
-    if (w->now.preset != PRESET_MOBILE) return;
-    if (!options_given(w->asked, "max-ram")) w->now.max_ram = 512e3;
-    if (!options_given(w->asked, "max-us")) w->now.max_us = 50e3;
+    if (w->now.of_shrink.preset != PRESET_MOBILE) return;
+    if (!options_given(w->asked, "max-ram")) w->now.of_shrink.max_ram = 512e3;
+    if (!options_given(w->asked, "max-us")) w->now.of_shrink.max_us = 50e3;
 }
 int cmd_shrink(cli_options *o) {
     shrinking w = {.asked = o, .now = *o, .best = -1};
     gate *g = &w.g;
     take_preset(&w);
-    if (options_given(o, "mhz") && o->machine == HOST) return log_fail(CLI_USAGE, "--mhz is for --target cortex-m4 and aarch64");
-    if (!o->preset && !(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0 ||
-                       o->keep_score > 0))
+    if (options_given(o, "mhz") && o->of_shrink.machine == HOST) return log_fail(CLI_USAGE, "--mhz is for --target cortex-m4 and aarch64");
+    if (!o->of_shrink.preset && !(o->gate.max_kb > 0 || o->of_shrink.max_us > 0 || o->of_shrink.max_ram > 0 || o->gate.max_drop >= 0 ||
+                       o->gate.keep_score > 0))
         return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram, --max-drop, --keep-score "
                                    "or --preset");
     /* Whoever has a file of that name keeps it. */
@@ -407,8 +407,8 @@ int cmd_shrink(cli_options *o) {
     w.now.out = w.path;
     g->o = &w.now;
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
-    if (code == CLI_OK) code = gate_judge_whole(g, o->preset == PRESET_MOBILE ? 0.95 : 0);
-    w.now.max_drop = g->max_drop;
+    if (code == CLI_OK) code = gate_judge_whole(g, o->of_shrink.preset == PRESET_MOBILE ? 0.95 : 0);
+    w.now.gate.max_drop = g->max_drop;
     for (int i = 0; i < WAYS && code == CLI_OK; i++) {
         w.of = &ways[i];
         code = try_way(&w);

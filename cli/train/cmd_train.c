@@ -22,7 +22,7 @@ static int from_onnx(training *t, const cli_options *kept) {
     const cli_options *o = t->o;
     char *copy = kept ? path_join(t->folder, CLASSIFIER_ONNX) : NULL;
     if (kept && !copy) return log_fail(CLI_FAILED, "out of memory");
-    const int code = classifier_for_onnx(&t->c, t->ctx, t->train, o->data, kept ? copy : o->onnx, o->head,
+    const int code = classifier_for_onnx(&t->c, t->ctx, t->train, o->data, kept ? copy : o->of_train.onnx, o->head,
                                          kept ? CLI_BAD_FILE : CLI_USAGE);
     free(copy);
     if (code != CLI_OK || strcmp(o->input_range, "auto") != 0) return code;
@@ -42,7 +42,7 @@ static int keep_coding(training *t) {
 }
 
 static int build(training *t) {
-    const cli_options *o = t->o, *kept = o->resume[0] ? &t->r.kept : NULL;
+    const cli_options *o = t->o, *kept = o->of_train.resume[0] ? &t->r.kept : NULL;
     char arch[4096];
     int code = kept ? training_arch(t->ctx, kept, training_of_file, arch, sizeof arch) : CLI_OK;
     if (code == CLI_OK) code = training_arch(t->ctx, o, "", arch, sizeof arch);
@@ -53,7 +53,7 @@ static int build(training *t) {
     if (code == CLI_OK) code = training_arch(t->ctx, o, "", arch, sizeof arch); /* of what was chosen for the data */
     if (code == CLI_OK) code = training_fill_tokens(t, arch, sizeof arch);
     if (code != CLI_OK) return code;
-    if (t->whole) t->c.validation = strtod(o->validation, NULL);
+    if (t->whole) t->c.validation = strtod(o->of_train.validation, NULL);
     wick_loader_options *loading = &t->loading;
     *loading = (wick_loader_options){.seed = (uint64_t)o->seed};
     if (kept) code = training_read_augment(t, kept, training_of_file, loading);
@@ -65,17 +65,17 @@ static int build(training *t) {
     int64_t batches = (count + batch - 1) / batch;
     t->steps = batches * o->epochs;
     loading->batch = batch;
-    loading->workers = (int)o->workers;
+    loading->workers = (int)o->of_train.workers;
     loading->adaptive = o->adaptive;
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (ranks_shard(t)) t->optim.shard = (wick_shard){wick_group_rank(t->group), wick_group_size(t->group)};
     if (kept) code = training_check_optim(kept, training_of_file, batches * kept->epochs);
     if (code == CLI_OK) code = training_check_optim(o, "", t->steps);
     if (code == CLI_OK) code = training_check_leaves(o, kept ? training_of_file : "", batch);
-    if (code == CLI_OK && *o->onnx)
+    if (code == CLI_OK && *o->of_train.onnx)
         code = from_onnx(t, kept);
     else if (code == CLI_OK)
-        code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, o->transform, o->label, arch,
+        code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, o->transform, o->of_train.label, arch,
                                       kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE
                                                                                                     : CLI_USAGE);
     if (code == CLI_OK && t->coding) code = keep_coding(t);
@@ -87,18 +87,18 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
-    const bool fast = o->sum_mode > 0; /* its bits depend on shares */
+    const bool fast = o->of_train.sum_mode > 0; /* its bits depend on shares */
     const trainer_loss loss = {.smoothing = o->label_smoothing,
-                               .noise = o->noise,
+                               .noise = o->of_train.noise,
                                .class_weights = t->class_weights,
                                .leaves = o->leaves,
                                .group = t->group,
-                               .margin = o->margin,
+                               .margin = o->of_train.margin,
                                .sharded = ranks_shard(t),
                                .fast = fast,
-                               .wire = (wick_wire_type)o->wire,
+                               .wire = (wick_wire_type)o->of_train.wire,
                                .overlap = ranks_overlap(t),
-                               .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->shares};
+                               .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->of_train.shares};
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
@@ -243,7 +243,7 @@ static int one_step(training *t, int64_t n, double start) {
     if (shown != CLI_OK) return shown;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
     show_progress(t, (double)result.loss, rate);
-    bool due = t->o->save_every > 0 && state->step % t->o->save_every == 0;
+    bool due = t->o->of_train.save_every > 0 && state->step % t->o->of_train.save_every == 0;
     return due ? checkpoint(t) : CLI_OK;
 }
 
@@ -330,7 +330,7 @@ static int measure(training *t) {
     state->valid_loss = result.loss;
     state->valid_score = result.scores[0].value;
     if (t->by_test) state->test_loss = state->valid_loss, state->test_accuracy = state->valid_score;
-    if (training_of_classes(t) && *t->o->class_weights) state->valid_score = weighted_accuracy(t);
+    if (training_of_classes(t) && *t->o->of_train.class_weights) state->valid_score = weighted_accuracy(t);
     return CLI_OK;
 }
 
@@ -403,7 +403,7 @@ static int save_and_leave(training *t) {
     int length =
         options_given(o, "threads") ? snprintf(threads, sizeof threads, " --threads %lld", (long long)o->threads) : 0;
     if (options_given(o, "workers"))
-        snprintf(threads + length, sizeof threads - (size_t)length, " --workers %lld", (long long)o->workers);
+        snprintf(threads + length, sizeof threads - (size_t)length, " --workers %lld", (long long)o->of_train.workers);
     snprintf(command, sizeof command, "%s train --resume %s%s", program, folder, threads);
     fprintf(stderr, "interrupted after step %lld, which is saved; go on with\n  %s\n", (long long)t->r.state.step,
             command);
@@ -456,12 +456,13 @@ static int find(training *t) {
 /* The folder and the log, of whoever writes them. */
 static int begin_writing(training *t) {
     const cli_options *o = t->o;
-    const bool resuming = *o->resume;
+    const bool resuming = *o->of_train.resume;
     interrupt_watch();
     if (ranks_follows(t)) return CLI_OK;
     int code = resuming ? CLI_OK : run_start(&t->r);
     if (code == CLI_OK && !resuming) code = write_options(t);
-    if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
+    if (code == CLI_OK && !resuming && *o->of_train.onnx)
+        code = classifier_keep_onnx(&t->c, o->of_train.onnx, t->folder);
     if (code != CLI_OK) return code;
     if (!steplog_open(&t->log, training_log_path(t), t->r.state.step, t->r.state.epoch))
         return log_fail(CLI_FAILED, "could not open the log %s: %s", training_log_path(t), steplog_why(errno));
@@ -470,22 +471,22 @@ static int begin_writing(training *t) {
 
 static int train(training *t) {
     cli_options *o = t->o;
-    bool resuming = o->resume[0] != '\0';
+    bool resuming = o->of_train.resume[0] != '\0';
     char error[1024];
-    if (o->dashboard && o->quiet) return log_fail(CLI_USAGE, "--dashboard and --quiet: one of them");
-    if (*o->config && resuming)
+    if (o->of_train.dashboard && o->quiet) return log_fail(CLI_USAGE, "--dashboard and --quiet: one of them");
+    if (*o->of_train.config && resuming)
         return log_fail(CLI_USAGE, "--resume goes on with the options of its run: leave out --config");
-    const int read = *o->config ? options_read(o, o->config, error, sizeof error) : CLI_OK;
+    const int read = *o->of_train.config ? options_read(o, o->of_train.config, error, sizeof error) : CLI_OK;
     if (read != CLI_OK) return log_fail(read, "%s", error);
     if (resuming && (options_given(o, "out") || o->force))
         return log_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
-    if (options_given(o, "quantize-epochs") && !o->quantize && !resuming)
+    if (options_given(o, "quantize-epochs") && !o->of_train.quantize && !resuming)
         return log_fail(CLI_USAGE, "--quantize-epochs is for --quantize");
     int code = curves_check(o);
     if (code == CLI_OK)
         code = cli_context(&t->ctx, o, (wick_context_options){.seed = (uint64_t)o->seed, .jit = WICK_JIT_ON});
     if (code != CLI_OK) return code;
-    t->folder = resuming ? o->resume : o->out;
+    t->folder = resuming ? o->of_train.resume : o->out;
     code = run_open(&t->r, o, &t->c, t->folder);
     if (code == CLI_OK) code = ranks_open(t);
     t->r.guest = ranks_follows(t);
@@ -495,11 +496,11 @@ static int train(training *t) {
     if (code == CLI_OK) code = ranks_check(t);
     if (code == CLI_OK) code = profiling_begin_shared(&t->profile, o, t->ctx, t->group);
     if (code == CLI_OK) code = build(t);
-    if (code == CLI_OK && o->quantize && t->c.task->kind == TASK_EMBED)
+    if (code == CLI_OK && o->of_train.quantize && t->c.task->kind == TASK_EMBED)
         code = log_fail(CLI_USAGE,
                         "--quantize: --task embed learns by vectors of identities, which its network lacks: wick "
                         "quantize afterwards, without --epochs");
-    if (code == CLI_OK && o->dry_run) return ranks_follows(t) ? CLI_OK : training_tell_plan(t);
+    if (code == CLI_OK && o->of_train.dry_run) return ranks_follows(t) ? CLI_OK : training_tell_plan(t);
     if (code == CLI_OK && resuming) code = go_on(t);
     if (code == CLI_OK) code = ranks_agree(t);
     if (code == CLI_OK) code = ranks_share(t, begin_writing(t));
@@ -519,14 +520,15 @@ static int train(training *t) {
     if ((code = curves_open(&t->curves, o, t->ctx, t->r.state.step > 0 ? t->r.state.step + 1 : 0)) != CLI_OK ||
         (code = curves_graph(&t->curves, t->t.steps[1][0].plan)) != CLI_OK)
         return code;
-    const bool board = o->dashboard && dashboard_open(&t->board, t->c.arch,
-                                                      training_chooser(t) ? "score of validation" : "score", threads);
+    const bool board =
+        o->of_train.dashboard &&
+        dashboard_open(&t->board, t->c.arch, training_chooser(t) ? "score of validation" : "score", threads);
     progress_setup(&t->p, o->quiet || board, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
     code = loop(t);
     dashboard_close(&t->board);
     if (!steplog_close(&t->log) && code == CLI_OK)
         code = log_fail(CLI_FAILED, "could not write %s: %s", training_log_path(t), strerror(errno));
-    if (code == CLI_OK && o->quantize) code = quantize_run(t->ctx, o, &t->loading, t->folder, &t->quantized);
+    if (code == CLI_OK && o->of_train.quantize) code = quantize_run(t->ctx, o, &t->loading, t->folder, &t->quantized);
     if (code == CLI_OK && !ranks_follows(t)) training_report(t);
     return code;
 }

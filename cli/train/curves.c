@@ -17,31 +17,32 @@ static int metrics_failed(const curves *c) {
 
 int curves_check(const cli_options *o) {
     char *end;
-    if (!is_served(o->metrics)) return CLI_OK;
-    const long port = strtol(o->metrics + 1, &end, 10);
-    if (o->metrics[1] >= '0' && o->metrics[1] <= '9' && !*end && port <= 65535) return CLI_OK;
-    return log_fail(CLI_USAGE, "--metrics %s: a port is a number from 0, any that is free, to 65535", o->metrics);
+    if (!is_served(o->of_train.metrics)) return CLI_OK;
+    const long port = strtol(o->of_train.metrics + 1, &end, 10);
+    if (o->of_train.metrics[1] >= '0' && o->of_train.metrics[1] <= '9' && !*end && port <= 65535) return CLI_OK;
+    return log_fail(CLI_USAGE, "--metrics %s: a port is a number from 0, any that is free, to 65535",
+                    o->of_train.metrics);
 }
 
 static int serve(curves *c) {
-    if (wick_monitor_serve(c->monitor, atoi(c->o->metrics + 1)) != WICK_OK) return metrics_failed(c);
+    if (wick_monitor_serve(c->monitor, atoi(c->o->of_train.metrics + 1)) != WICK_OK) return metrics_failed(c);
     talk("metrics: http://127.0.0.1:%d/metrics", wick_monitor_port(c->monitor));
     return CLI_OK;
 }
 
 /* To its file. */
 static int write_metrics(curves *c) {
-    if (!*c->o->metrics || is_served(c->o->metrics)) return CLI_OK;
-    return wick_monitor_write(c->monitor, c->o->metrics) == WICK_OK ? CLI_OK : metrics_failed(c);
+    if (!*c->o->of_train.metrics || is_served(c->o->of_train.metrics)) return CLI_OK;
+    return wick_monitor_write(c->monitor, c->o->of_train.metrics) == WICK_OK ? CLI_OK : metrics_failed(c);
 }
 
 int curves_open(curves *c, const cli_options *o, wick_context *ctx, int64_t step) {
     *c = (curves){.o = o, .ctx = ctx};
-    wick_status status = wick_monitor_new(ctx, &(wick_monitor_options){.counters = *o->metrics}, &c->monitor);
+    wick_status status = wick_monitor_new(ctx, &(wick_monitor_options){.counters = *o->of_train.metrics}, &c->monitor);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(ctx, status));
-    if (*o->tensorboard) status = wick_events_open(ctx, o->tensorboard, step, &c->events);
+    if (*o->of_train.tensorboard) status = wick_events_open(ctx, o->of_train.tensorboard, step, &c->events);
     if (status != WICK_OK) return failed(c, "tensorboard", status);
-    return is_served(o->metrics) ? serve(c) : write_metrics(c);
+    return is_served(o->of_train.metrics) ? serve(c) : write_metrics(c);
 }
 
 int curves_graph(curves *c, const wick_plan *plan) {

@@ -40,7 +40,8 @@ static int64_t *shuffled(int64_t n, uint64_t seed) {
 /* What the training held out judges; it is made by images that the training learned from. */
 static int choose_from_both(gate *g) {
     const int64_t n = wick_dataset_count(g->all), held = wick_dataset_count(g->held),
-                  observed = g->o->images < n ? g->o->images : n, judged = g->o->judge < held ? g->o->judge : held;
+                  observed = g->o->gate.images < n ? g->o->gate.images : n,
+                  judged = g->o->gate.judge < held ? g->o->gate.judge : held;
     int64_t *order = shuffled(n, (uint64_t)g->o->seed), *others = shuffled(held, (uint64_t)g->o->seed);
     wick_status status = order && others ? WICK_OK : wick_context_fail(g->ctx, WICK_ERR_NOMEM, "out of memory");
     if (status == WICK_OK) status = wick_dataset_subset(g->ctx, g->all, observed, order, &g->observed);
@@ -57,7 +58,7 @@ static int choose_images(gate *g) {
     if (g->held) return choose_from_both(g);
     const int64_t n = wick_dataset_count(g->all);
     /* of a run that held nothing out a fifth judges: all else is trained on */
-    int64_t observed = g->o->images, judged = g->guest ? (n + 4) / 5 : g->o->judge;
+    int64_t observed = g->o->gate.images, judged = g->guest ? (n + 4) / 5 : g->o->gate.judge;
     if (n < 2) return log_fail(CLI_BAD_FILE, "there are not enough images: %lld", (long long)n);
     if (observed > n / 2) observed = n / 2;
     if (judged > n - observed) judged = n - observed;
@@ -179,7 +180,7 @@ int gate_train(gate *g, const gate_training *how) {
     const int64_t count = wick_dataset_count(g->learned), batch = count < TRAINING_BATCH ? count : TRAINING_BATCH,
                   steps = (count + batch - 1) / batch * o->epochs;
     const wick_optim_options optim = {.kind = WICK_ADAM,
-                                      .lr = o->lr > 0 ? o->lr : how->lr,
+                                      .lr = o->update.lr > 0 ? o->update.lr : how->lr,
                                       .schedule = {.kind = WICK_SCHEDULE_COSINE, .total = steps}};
     wick_loader_options loading = g->loading ? *g->loading : (wick_loader_options){.transform = g->transform};
     loading.batch = batch;
@@ -358,7 +359,7 @@ int gate_open(gate *g, const char *command, const char *what) {
     if (end <= 5 || strcmp(o->out + end - 5, ".onnx") != 0)
         return log_fail(CLI_USAGE, "--out %s: the name of what is written ends in .onnx", o->out);
     if (options_given(o, "lr") && !o->epochs) return log_fail(CLI_USAGE, "--lr is for --epochs");
-    if (o->keep_score > 0 && o->max_drop >= 0)
+    if (o->gate.keep_score > 0 && o->gate.max_drop >= 0)
         return log_fail(CLI_USAGE, "--keep-score and --max-drop both say how much may be lost");
     const wick_context_options context = {.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON};
     if (!g->guest && wick_context_new(&context, &g->ctx) != WICK_OK)

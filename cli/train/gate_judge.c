@@ -47,9 +47,9 @@ static int take_anomalies(gate *g) {
     if (code == CLI_OK && !found)
         code = log_fail(CLI_BAD_FILE,
                         "--anomalies %s: all %lld samples have classes that the training had, and count as normal",
-                        g->o->anomalies, (long long)known);
+                        g->o->gate.anomalies, (long long)known);
     if (code == CLI_OK) {
-        talk("%lld anomalies of %s%s", (long long)found, g->o->anomalies,
+        talk("%lld anomalies of %s%s", (long long)found, g->o->gate.anomalies,
              known ? ": those whose class the training did not have" : "");
         const wick_status status = wick_dataset_subset(g->ctx, g->given, found, odd, &g->odd);
         if (status != WICK_OK) code = gate_failed(g, status, CLI_BAD_FILE);
@@ -62,7 +62,7 @@ static int take_anomalies(gate *g) {
 int gate_choose_way(gate *g, const source_options *form) {
     const char *split = "test";
     g->way = way_of(&g->c);
-    if (!*g->o->anomalies) {
+    if (!*g->o->gate.anomalies) {
         if (g->way == GATE_MEANS)
             talk("judged by RMSE, which says nothing of how well anomalies are told apart: --anomalies DATA judges by "
                  "AUC");
@@ -71,7 +71,7 @@ int gate_choose_way(gate *g, const source_options *form) {
     if (g->way != GATE_MEANS)
         return log_fail(CLI_USAGE, "--anomalies is for --task autoencode; this is %s", g->c.task->name);
     g->way = GATE_RANKS;
-    const int code = classifier_open_data(&g->c, g->o->anomalies, &split, false, form, &g->given);
+    const int code = classifier_open_data(&g->c, g->o->gate.anomalies, &split, false, form, &g->given);
     return code == CLI_OK ? take_anomalies(g) : code;
 }
 
@@ -200,8 +200,8 @@ int gate_judge(gate *g, bool made, judgement *j) {
 int gate_judge_whole(gate *g, double share) {
     const int code = gate_judge(g, false, &g->before);
     const gate_metric m = gate_metric_of(g);
-    g->max_drop = g->o->max_drop;
-    if (g->o->keep_score > 0) share = g->o->keep_score;
+    g->max_drop = g->o->gate.max_drop;
+    if (g->o->gate.keep_score > 0) share = g->o->gate.keep_score;
     if (code != CLI_OK || !(share > 0) || g->max_drop >= 0) return code;
     /* of what is better if it is less, that much more */
     g->max_drop = (m.percent ? 100 : 1) * (1 - share) * fabs(g->before.score);
@@ -246,8 +246,8 @@ bool gate_is_good(const gate *g) {
 }
 
 void gate_say_missed(const gate *g) {
-    if (g->o->keep_score > 0)
-        talk("%s is written, and --keep-score %g allows to lose no more than %.3g %s", g->o->out, g->o->keep_score,
+    if (g->o->gate.keep_score > 0)
+        talk("%s is written, and --keep-score %g allows to lose no more than %.3g %s", g->o->out, g->o->gate.keep_score,
              g->max_drop, gate_unit(g));
     else
         talk("%s is written, and loses more than --max-drop %g allows", g->o->out, g->max_drop);

@@ -12,14 +12,14 @@
 
 int layer_hints_read(layer_hints *h, const cli_options *o) {
     static const char *const its[] = {"hint-kind", "hint-weight"};
-    *h = (layer_hints){.kind = (hint_kind)o->hint_kind, .weight = o->hint_weight};
-    for (int i = 0; i < 2 && !*o->hint; i++)
+    *h = (layer_hints){.kind = (hint_kind)o->of_train.hint_kind, .weight = o->of_train.hint_weight};
+    for (int i = 0; i < 2 && !*o->of_train.hint; i++)
         if (options_given(o, its[i])) return log_fail(CLI_USAGE, "--%s is for --hint", its[i]);
-    if (!*o->hint) return CLI_OK;
-    if (!*o->teacher) return log_fail(CLI_USAGE, "--hint is for --teacher");
+    if (!*o->of_train.hint) return CLI_OK;
+    if (!*o->of_train.teacher) return log_fail(CLI_USAGE, "--hint is for --teacher");
     /* the authors' own */
     if (h->weight == 0) h->weight = h->kind == HINT_ATTENTION ? 1000 : 1;
-    char *rest = h->text = strdup(o->hint);
+    char *rest = h->text = strdup(o->of_train.hint);
     if (!rest) return log_fail(CLI_FAILED, "out of memory");
     for (char *one; (one = strsep(&rest, ";"));) {
         char *equals = strchr(one, '=');

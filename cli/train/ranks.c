@@ -22,8 +22,8 @@ int ranks_open(training *t) {
         return CLI_OK;
     }
     o->quiet = true;
-    o->json = o->dashboard = o->verbose = false;
-    o->tensorboard = o->metrics = "";
+    o->json = o->of_train.dashboard = o->verbose = false;
+    o->of_train.tensorboard = o->of_train.metrics = "";
     profiling_follow(o);
     log_setup(o);
     return CLI_OK;
@@ -32,13 +32,13 @@ int ranks_open(training *t) {
 bool ranks_overlap(const training *t) {
     enum { AUTO, EARLY };
     const char *over = t->group ? wick_group_transport(t->group) : "none";
-    return t->o->sums == EARLY || (t->o->sums == AUTO && strcmp(over, "local") != 0);
+    return t->o->of_train.sums == EARLY || (t->o->of_train.sums == AUTO && strcmp(over, "local") != 0);
 }
 
 int ranks_check(const training *t) {
     const int size = wick_group_size(t->group);
     if (size == 1) return CLI_OK;
-    if (t->o->quantize)
+    if (t->o->of_train.quantize)
         return log_fail(CLI_USAGE, "--quantize is for one process: wick quantize RUN --epochs does it afterwards");
     if (!t->o->leaves)
         return log_fail(CLI_USAGE,
@@ -76,7 +76,7 @@ static bool is_path(const char *name) {
 
 static wick_status agree_options(const training *t) {
     const char *name, *text;
-    wick_status status = agree_text(t, "", "--resume", *t->o->resume ? "yes" : "no");
+    wick_status status = agree_text(t, "", "--resume", *t->o->of_train.resume ? "yes" : "no");
     if (status == WICK_OK) status = agree_text(t, "", "--shares", options_text(t->o, "shares"));
     if (status == WICK_OK) status = agree_text(t, "", "--sums", options_text(t->o, "sums"));
     for (int i = 0; status == WICK_OK && (name = options_kept(t->o, i, &text)); i++)
@@ -133,7 +133,7 @@ int ranks_agree(training *t) {
 }
 
 int ranks_agree_still(const training *t) {
-    if (ranks_alone(t) || !t->o->sum_mode) return CLI_OK;
+    if (ranks_alone(t) || !t->o->of_train.sum_mode) return CLI_OK;
     const wick_status status = shared_agree_states(t->group, t->c.model);
     if (status == WICK_OK) return CLI_OK;
     return log_fail(CLI_FAILED, "after epoch %lld: %s", (long long)t->r.state.epoch, wick_group_error(t->group));
@@ -170,7 +170,7 @@ int ranks_save(training *t) {
 }
 
 int ranks_show_averages(training *t) {
-    const wick_status status = ranks_shard(t) && t->o->ema > 0 ? shards_show_averages(&t->t) : WICK_OK;
+    const wick_status status = ranks_shard(t) && t->o->of_train.ema > 0 ? shards_show_averages(&t->t) : WICK_OK;
     return status == WICK_OK ? CLI_OK : states_failed(t, status);
 }
 int ranks_hide_averages(training *t) {

@@ -154,14 +154,14 @@ int run_save_last(run *r, const void *(*whole)(void *user, int k), void *whole_u
 int run_save_best(run *r) {
     if (r->guest) return CLI_OK;
     meta list = {0};
-    const bool classes = r->c->task->kind == TASK_CLASSIFY, weighted = *r->o->class_weights;
+    const bool classes = r->c->task->kind == TASK_CLASSIFY, weighted = *r->o->of_train.class_weights;
     const char *score = !classes ? r->c->task->score : weighted ? "weighted_accuracy" : "accuracy";
     const double value = classes && !weighted ? r->state.best : r->state.valid_score;
     bool complete = classifier_add_meta(r->c, &list) && meta_add(&list, score, "%.17g", value) &&
                     meta_add(&list, "loss", "%.17g", r->state.best_loss) &&
                     meta_add(&list, "epoch", "%lld", (long long)r->state.epoch) &&
                     meta_add(&list, "step", "%lld", (long long)r->state.step) &&
-                    (!r->o->limit || meta_add(&list, "limit", "%lld", (long long)r->o->limit));
+                    (!r->o->of_train.limit || meta_add(&list, "limit", "%lld", (long long)r->o->of_train.limit));
     wick_context_set_random(r->c->ctx, (uint64_t)r->o->seed, 0);
     wick_model_set_averaged(r->c->model, true); /* what was measured */
     int code = save(r, r->best, &list, complete, (wick_save_options){.weights_only = true});

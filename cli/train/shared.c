@@ -90,7 +90,9 @@ int shared_agree(wick_group *g, const cli_options *o, const classifier *c, const
     if (shared_is_alone(g)) return CLI_OK;
     const struct {
         const char *name, *text;
-    } texts[] = {{"--split", o->split}, {"--index", o->index ? o->index : ""}, {"the network", c->arch ? c->arch : ""}};
+    } texts[] = {{"--split", o->split},
+                 {"--index", o->of_predict.index ? o->of_predict.index : ""},
+                 {"the network", c->arch ? c->arch : ""}};
     wick_status status = WICK_OK;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == WICK_OK; i++)
         status = wick_group_agree(g, texts[i].name, texts[i].text, strlen(texts[i].text));

@@ -252,20 +252,21 @@ static wick_status open_shards(wick_context *ctx, const char *folder, const char
 }
 
 int source_read_options(const cli_options *o, source_options *so) {
-    const char *separator = o->separator ? o->separator : "", *decimal = o->decimal ? o->decimal : "";
-    *so = (source_options){.label = o->label,
-                           .target = o->target,
-                           .heads = o->heads,
+    const char *separator = o->table.separator ? o->table.separator : "",
+               *decimal = o->table.decimal ? o->table.decimal : "";
+    *so = (source_options){.label = o->of_train.label,
+                           .target = o->of_train.target,
+                           .heads = o->of_train.heads,
                            .rate = o->rate,
-                           .skip = o->skip_columns,
+                           .skip = o->of_train.skip_columns,
                            .separator = *separator,
-                           .no_header = o->no_header,
-                           .text = o->text_column,
-                           .tokens = o->tokens,
-                           .vocabulary = o->vocabulary,
-                           .length = o->length,
-                           .letterbox = o->letterbox,
-                           .inputs = o->arrays,
+                           .no_header = o->table.no_header,
+                           .text = o->of_train.text_column,
+                           .tokens = o->of_train.tokens,
+                           .vocabulary = o->of_train.vocabulary,
+                           .length = o->of_train.length,
+                           .letterbox = o->of_train.letterbox,
+                           .inputs = o->of_train.arrays,
                            .layout = o->layout};
     if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0)
         so->separator = '\t';

@@ -103,11 +103,11 @@ static int make_hints(teachers *t, classifier *student) {
 }
 
 int teachers_open(teachers *t, const cli_options *o, classifier *student, const wick_dataset *dataset) {
-    *t = (teachers){.temperature = o->temperature, .alpha = o->alpha};
+    *t = (teachers){.temperature = o->of_train.temperature, .alpha = o->of_train.alpha};
     static const char *const its[] = {"temperature", "alpha"};
-    for (int i = 0; i < 2 && !*o->teacher; i++)
+    for (int i = 0; i < 2 && !*o->of_train.teacher; i++)
         if (options_given(o, its[i])) return log_fail(CLI_USAGE, "--%s is for --teacher", its[i]);
-    char *list = strdup(o->teacher), *rest = list;
+    char *list = strdup(o->of_train.teacher), *rest = list;
     int code = list ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
     for (const char *path; code == CLI_OK && (path = strsep(&rest, ";"));)
         if (*path) code = open(t, path, student, dataset);

@@ -19,9 +19,9 @@ static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; 
 /* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
 int training_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
     wick_network network;
-    if (!*o->weights && (*o->rename || o->fit))
-        return log_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
-    if (*o->onnx) {
+    if (!*o->weights && (*o->of_train.rename || o->of_train.fit))
+        return log_fail(blame(whose), "%s--%s is for --weights", whose, o->of_train.fit ? "fit" : "rename");
+    if (*o->of_train.onnx) {
         static const char *const others[] = {"arch", "net", "hidden", "dropout"};
         for (int i = 0; i < 4; i++)
             if (options_given(o, others[i]))
@@ -48,11 +48,11 @@ int training_arch(wick_context *ctx, const cli_options *o, const char *whose, ch
         length = (size_t)snprintf(text, size, "%s", o->arch);
     } else {
         char dropout[32];
-        snprintf(dropout, sizeof dropout, "%.9f", o->dropout); /* no exponent: the form has none */
+        snprintf(dropout, sizeof dropout, "%.9f", o->of_train.dropout); /* no exponent: the form has none */
         size_t end = strlen(dropout);
         while (dropout[end - 1] == '0') end--;
         dropout[dropout[end - 1] == '.' ? end - 1 : end] = '\0';
-        length = (size_t)snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->hidden, dropout);
+        length = (size_t)snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->of_train.hidden, dropout);
     }
     if (length >= size) /* what is cut off would be another network */
         return log_fail(blame(whose), "%s--%s is longer than any network", whose, whole ? "arch" : "hidden");
@@ -108,12 +108,12 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
     const bool ends = s->kind == WICK_SCHEDULE_COSINE || s->kind == WICK_SCHEDULE_POLYNOMIAL;
     const double peak = trainer_peak(&optim);
     char error[512];
-    if (!groups_read(&groups, o->group, o->freeze, peak, error, sizeof error))
+    if (!groups_read(&groups, o->update.group, o->freeze, peak, error, sizeof error))
         return log_fail(blame(whose), "%s%s", whose, error);
     int64_t milestones[WICK_MILESTONES];
-    if (o->accumulate > steps)
+    if (o->of_train.accumulate > steps)
         return log_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
-                        whose, (long long)o->accumulate, (long long)steps, plural(steps));
+                        whose, (long long)o->of_train.accumulate, (long long)steps, plural(steps));
     if (ends && s->warmup >= s->total)
         return log_fail(blame(whose),
                         "%s--warmup %lld leaves nothing of the run's %lld update%s to the %s schedule; take fewer, or "
@@ -122,13 +122,13 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
                         options_text(o, "schedule"));
     if (s->kind == WICK_SCHEDULE_ONE_CYCLE && s->warmup > 0)
         return log_fail(blame(whose), "%s--warmup: the rise of onecycle is --lr-rise, a part of the run", whose);
-    if (s->kind == WICK_SCHEDULE_ONE_CYCLE && !(o->lr_rise * (double)s->total > 1))
-        return log_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->lr_rise,
+    if (s->kind == WICK_SCHEDULE_ONE_CYCLE && !(o->of_train.lr_rise * (double)s->total > 1))
+        return log_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->of_train.lr_rise,
                         (long long)s->total, plural(s->total));
-    if (s->kind == WICK_SCHEDULE_MULTI_STEP && !trainer_milestones(o->lr_at, milestones))
+    if (s->kind == WICK_SCHEDULE_MULTI_STEP && !trainer_milestones(o->of_train.lr_at, milestones))
         return log_fail(blame(whose),
                         "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'",
-                        whose, WICK_MILESTONES, o->lr_at);
+                        whose, WICK_MILESTONES, o->of_train.lr_at);
     if ((ends || s->kind == WICK_SCHEDULE_RESTARTS || training_is_plateau(o)) && s->lr_min > peak)
         return log_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose, s->lr_min,
                         peak);
@@ -138,20 +138,20 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
         return log_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
     if (training_is_plateau(o) && s->gamma >= 1)
         return log_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
-    if (o->adaptive && !o->workers && !options_given(o, "workers"))
+    if (o->adaptive && !o->of_train.workers && !options_given(o, "workers"))
         return log_fail(blame(whose), "%s--adaptive is for --workers, of which there are none", whose);
-    if (o->lr > 0 && (float)o->lr == 0)
-        return log_fail(blame(whose), "%s--lr %g is 0 in f32, and nothing would be learned", whose, o->lr);
+    if (o->update.lr > 0 && (float)o->update.lr == 0)
+        return log_fail(blame(whose), "%s--lr %g is 0 in f32, and nothing would be learned", whose, o->update.lr);
     double value;
     const char *below = trainer_below_zero(o, &value);
     if (below) return log_fail(blame(whose), "%s--%s %g is below 0", whose, below, value);
     const bool moves = optim.kind != WICK_ADAGRAD && optim.kind != WICK_ADADELTA &&
                        ((optim.kind != WICK_SGD && optim.kind != WICK_RMSPROP) || optim.momentum > WICK_ZERO);
-    if (o->cycle_momentum && !moves)
+    if (o->of_train.cycle_momentum && !moves)
         return log_fail(blame(whose),
                         "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer",
                         whose);
-    if (o->nesterov && o->momentum == 0)
+    if (o->update.nesterov && o->update.momentum == 0)
         return log_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
     return CLI_OK;
 }
@@ -161,7 +161,7 @@ int training_check_leaves(const cli_options *o, const char *whose, int64_t batch
     if (!n && o->shard_optimizer)
         return log_fail(blame(whose),
                         "%s--shard-optimizer is for ranks that share the --leaves of a batch: give those too", whose);
-    if (o->sum_mode && o->shard_optimizer)
+    if (o->of_train.sum_mode && o->shard_optimizer)
         return log_fail(
             blame(whose),
             "%s--shard-optimizer keeps the bits of the sum along the tree, which --mode fast gives up: one of "
@@ -169,11 +169,11 @@ int training_check_leaves(const cli_options *o, const char *whose, int64_t batch
             whose);
     if (!n && options_given(o, "shares"))
         return log_fail(blame(whose), "%s--shares are those of --leaves: give those too", whose);
-    if (!n && o->sum_mode)
+    if (!n && o->of_train.sum_mode)
         return log_fail(blame(whose), "%s--mode fast says how leaves are summed: it needs --leaves", whose);
     if (!n) return CLI_OK;
     if (n & (n - 1)) return log_fail(blame(whose), "%s--leaves %lld is no power of two", whose, n);
-    if (o->accumulate > 1)
+    if (o->of_train.accumulate > 1)
         return log_fail(blame(whose),
                         "%s--leaves and --accumulate: one of them; --leaves adds up gradients within a batch, so take "
                         "a larger --batch",
@@ -190,11 +190,11 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
     const int rank = wick_dataset_rank(t->train);
     const int64_t *dims = wick_dataset_dims(t->train);
     const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
-    if (floats && strcmp(o->augment, "none") != 0)
+    if (floats && strcmp(o->of_train.augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
     const bool points = source_is_pointed(t->train);
     if ((source_is_masked(t->train) || source_is_mapped(t->train) || source_is_boxed(t->train) || points) &&
-        strcmp(o->augment, "none") != 0)
+        strcmp(o->of_train.augment, "none") != 0)
         return log_fail(blame(whose),
                         "%s--augment changes pictures and not their %s: --transform \"flip, crop=8, normalise\" does "
                         "both",
@@ -203,17 +203,17 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
                         : source_is_mapped(t->train) ? "maps"
                         : points                     ? "points"
                                                      : "boxes");
-    if (source_is_paired(t->train) && strcmp(o->augment, "none") != 0)
+    if (source_is_paired(t->train) && strcmp(o->of_train.augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for one picture a sample, and --task track has two", whose);
-    if (!augment_read(o->augment, loading))
+    if (!augment_read(o->of_train.augment, loading))
         return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
-                        whose, o->augment);
+                        whose, o->of_train.augment);
     if ((loading->flip || loading->crop) && rank < 2)
         return log_fail(blame(whose), "%s--augment %s is for images of height and width; those of %s have %d dim%s",
-                        whose, o->augment, o->data, rank, plural(rank));
+                        whose, o->of_train.augment, o->data, rank, plural(rank));
     if (loading->crop && (loading->crop >= dims[rank - 2] || loading->crop >= dims[rank - 1]))
         return log_fail(blame(whose), "%s--augment %s pads by more than the images have: %lld x %lld pixels", whose,
-                        o->augment, (long long)dims[rank - 2], (long long)dims[rank - 1]);
+                        o->of_train.augment, (long long)dims[rank - 2], (long long)dims[rank - 1]);
     return CLI_OK;
 }
 
@@ -230,14 +230,14 @@ static bool moves(const char *list) {
 static int read_pairs(training *t, wick_loader_options *loading) {
     const cli_options *o = t->o;
     char why[256];
-    if (!point_pairs_read(o->pairs, t->c.classes, t->c.class_names, &t->pairs, why, sizeof why))
-        return log_fail(CLI_USAGE, "--pairs%s%s: %s", *o->pairs ? " " : "", o->pairs, why);
-    if (!*o->pairs && !t->pairs.n)
+    if (!point_pairs_read(o->of_train.pairs, t->c.classes, t->c.class_names, &t->pairs, why, sizeof why))
+        return log_fail(CLI_USAGE, "--pairs%s%s: %s", *o->of_train.pairs ? " " : "", o->of_train.pairs, why);
+    if (!*o->of_train.pairs && !t->pairs.n)
         return log_fail(CLI_USAGE,
                         "--transform %s: in a mirror left points are right ones, and their names do not say which; "
                         "--pairs %s:%s says it, --pairs none that all stay what they are",
                         o->transform, t->c.class_names[0], t->c.class_names[1]);
-    if (!*o->pairs)
+    if (!*o->of_train.pairs)
         talk("in a mirror %lld pair%s of points change%s places, by their names: %s and %s%s", (long long)t->pairs.n,
              plural(t->pairs.n), t->pairs.n == 1 ? "s" : "", t->c.class_names[t->pairs.at[0][0]],
              t->c.class_names[t->pairs.at[0][1]], t->pairs.n > 1 ? " ..." : "");
@@ -251,12 +251,12 @@ static int read_pairs(training *t, wick_loader_options *loading) {
 int training_read_transform(training *t, wick_loader_options *loading) {
     const cli_options *o = t->o;
     const wick_spec *image = wick_dataset_field(t->train, 0);
-    if (!*o->transform && *o->pairs)
+    if (!*o->transform && *o->of_train.pairs)
         return log_fail(CLI_USAGE, "--pairs is for a --transform with flip or vflip, and there is none");
     if (!*o->transform) return CLI_OK;
     if (t->c.task->kind == TASK_TRACK)
         return log_fail(CLI_USAGE, "--transform is for one picture a sample, and --task track has two");
-    if (strcmp(o->augment, "none") != 0)
+    if (strcmp(o->of_train.augment, "none") != 0)
         return log_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
     if (t->c.floats) {
         const wick_transform_options options = {.rate = (double)wick_dataset_rate(t->train)};
@@ -269,7 +269,7 @@ int training_read_transform(training *t, wick_loader_options *loading) {
     for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',', at += strspn(at, " "))
         normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0,
             mirrors |= strncmp(at, "flip", 4) == 0 || strncmp(at, "vflip", 5) == 0;
-    if (*o->pairs && !mirrors)
+    if (*o->of_train.pairs && !mirrors)
         return log_fail(CLI_USAGE, "--pairs is for a --transform with flip or vflip, which %s has not", o->transform);
     if (mirrors && t->c.task->kind == TASK_KEYPOINTS) {
         const int code = read_pairs(t, loading);
@@ -305,7 +305,7 @@ int training_read_transform(training *t, wick_loader_options *loading) {
 
 /* The list of --teacher likewise. */
 static int fix_teachers(cli_options *o) {
-    char *list = strdup(o->teacher), *rest = list, *fixed = list ? strdup("") : NULL;
+    char *list = strdup(o->of_train.teacher), *rest = list, *fixed = list ? strdup("") : NULL;
     for (const char *path; fixed && (path = strsep(&rest, ";"));) {
         char *whole = path_absolute(path), *more = NULL;
         if (!whole && *path && errno != ENOMEM) {
@@ -342,14 +342,15 @@ static char *place_log(const char *path) {
  * is: what /dev/fd leads to has the number of this process in it. */
 int training_fix_paths(cli_options *o) {
     const char *const names[] = {"data", "log", "model", "weights", "validation"}, *const values[] = {
-                                                                                       o->data, o->log, o->onnx,
-                                                                                       o->weights, o->validation};
+                                                                                       o->data, o->of_train.log,
+                                                                                       o->of_train.onnx, o->weights,
+                                                                                       o->of_train.validation};
     for (int i = 0; i < 5; i++) {
         const bool may = i == 0 || i == 4; /* it may be a name, or a number */
         bool path = values[i][0] && (!may || strchr(values[i], '/') || path_exists(values[i]));
         if (!path || (may && wick_remote_is_url(values[i])) || (i == 1 && values[i][0] == '/' && is_stream(values[i])))
             continue;
-        if (i == 1 && o->dry_run) continue; /* nothing is written, and its folder may be yet to be made */
+        if (i == 1 && o->of_train.dry_run) continue; /* nothing is written, and its folder may be yet to be made */
         char *whole = i == 1 ? place_log(values[i]) : path_absolute(values[i]);
         if (!whole)
             return log_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],

@@ -26,8 +26,8 @@ static wick_status match_classes(const training *t, wick_dataset **test) {
 }
 
 static task_kind task_asked(const cli_options *o) {
-    const task *asked = task_named(o->task);
-    if (!asked && *o->heads) return TASK_HEADS;
+    const task *asked = task_named(o->of_train.task);
+    if (!asked && *o->of_train.heads) return TASK_HEADS;
     return asked ? asked->kind : TASK_AUTO;
 }
 
@@ -38,9 +38,9 @@ static wick_status open_split(training *t, const char *data, const char *split, 
     source_options so;
     if (source_read_options(t->o, &so) != CLI_OK) return WICK_ERR_INVALID; /* checked before */
     so.rate = rate;
-    so.task = t->o->window ? TASK_REGRESS : task_asked(t->o);
+    so.task = t->o->of_train.window ? TASK_REGRESS : task_asked(t->o);
     if (t->train) so.task = source_task(t->train, so.task);
-    so.window = t->o->window, so.horizon = t->o->horizon;
+    so.window = t->o->of_train.window, so.horizon = t->o->of_train.horizon;
     so.pictures = t->train && wick_dataset_field(t->train, 0)->dtype == WICK_U8;
     so.coding = t->coding;
     so.told = t->coding != NULL;
@@ -59,7 +59,7 @@ static wick_status open_split(training *t, const char *data, const char *split, 
             "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
     }
     if (status == WICK_OK && *wick_dataset_note(*out)) talk("%s, %s: %s", data, split, wick_dataset_note(*out));
-    if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
+    if (status == WICK_OK && t->o->of_train.limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->of_train.limit);
     return status;
 }
 
@@ -75,7 +75,8 @@ static int open_samples(training *t) {
     if (sized != CLI_OK) return sized;
     /* Those of class folders are decoded when they are asked for: a network's size can't wait for the first that
      * differs. */
-    if (!size[0] && *t->o->onnx && class_folders_are(t->ctx, data) && !classifier_onnx_size(t->ctx, t->o->onnx, size))
+    if (!size[0] && *t->o->of_train.onnx && class_folders_are(t->ctx, data) &&
+        !classifier_onnx_size(t->ctx, t->o->of_train.onnx, size))
         size[0] = size[1] = 0;
     how.height = size[0], how.width = size[1];
     wick_context_set_pictures(t->ctx, how);
@@ -83,13 +84,13 @@ static int open_samples(training *t) {
     if (status == WICK_ERR_SHAPE && !how.height) {
         char first[1024];
         snprintf(first, sizeof first, "%s", log_why(t->ctx, status));
-        if (!*t->o->onnx || !classifier_onnx_size(t->ctx, t->o->onnx, size))
+        if (!*t->o->of_train.onnx || !classifier_onnx_size(t->ctx, t->o->of_train.onnx, size))
             return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
         how.height = size[0], how.width = size[1];
         wick_context_set_pictures(t->ctx, how);
         status = open_split(t, data, "train", &t->train);
     }
-    const bool chosen = options_given(t->o, "data") || *t->o->resume;
+    const bool chosen = options_given(t->o, "data") || *t->o->of_train.resume;
     if (status != WICK_OK)
         return log_fail(log_code(status, CLI_BAD_FILE), "%s%s", log_why(t->ctx, status),
                         chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
@@ -115,7 +116,7 @@ static int open_samples(training *t) {
 static int hold_out(training *t, double share) {
     wick_dataset *parts[2];
     const char *noun = source_noun(t->train);
-    const int64_t window = t->o->window;
+    const int64_t window = t->o->of_train.window;
     const bool embed = task_asked(t->o) == TASK_EMBED;
     if (embed && source_identities(t->train) < 4) {
         talk("%lld identities are too few to hold any out for validation: the model will have no threshold",
@@ -123,7 +124,7 @@ static int hold_out(training *t, double share) {
         return CLI_OK;
     }
     wick_status status = source_cut(t->ctx, t->train, share,
-                                    window  ? t->o->horizon - 1
+                                    window  ? t->o->of_train.horizon - 1
                                     : embed ? SOURCE_BY_CLASS
                                             : SOURCE_NO_ORDER,
                                     parts);
@@ -133,7 +134,7 @@ static int hold_out(training *t, double share) {
         wick_dataset_free(&parts[0]);
         wick_dataset_free(&parts[1]);
         if (options_given(t->o, "validation"))
-            return log_fail(CLI_USAGE, "--validation %s of %lld %s%s leaves none %s", t->o->validation, held + left,
+            return log_fail(CLI_USAGE, "--validation %s of %lld %s%s leaves none %s", t->o->of_train.validation, held + left,
                             noun, plural(held + left), held ? "to learn from" : "to choose by");
         talk("%lld %s%s are too few to hold any out for validation", held + left, noun, plural(held + left));
         return CLI_OK;
@@ -153,12 +154,12 @@ static int hold_out(training *t, double share) {
 /* Data of its own: a part of --data, or what --validation names. */
 static int open_other(training *t, const char *part) {
     const cli_options *o = t->o;
-    const char *place = o->validation;
-    wick_status status = part ? WICK_OK : source_place(t->ctx, o->validation, &place);
+    const char *place = o->of_train.validation;
+    wick_status status = part ? WICK_OK : source_place(t->ctx, o->of_train.validation, &place);
     const bool whole = source_is_file(place) || class_folders_are(t->ctx, place);
     if (status == WICK_OK)
         status = part ? open_split(t, o->data, part, &t->valid)
-                      : open_split(t, o->validation, whole ? "all" : "test", &t->valid);
+                      : open_split(t, o->of_train.validation, whole ? "all" : "test", &t->valid);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
     const long long count = wick_dataset_count(t->valid);
     if (!count) return log_fail(CLI_BAD_FILE, "--validation: there is no %s", source_noun(t->train));
@@ -173,26 +174,28 @@ static int open_validation(training *t) {
     enum { FEWEST = 50 }; /* samples that choose an epoch: one more or less right is 2 % */
     cli_options *o = t->o;
     char *end;
-    const double share = strtod(o->validation, &end);
-    const bool number = end != o->validation && !*end, given = options_given(o, "validation"), again = *o->resume != 0;
+    const double share = strtod(o->of_train.validation, &end);
+    const bool number = end != o->of_train.validation && !*end, given = options_given(o, "validation"),
+               again = *o->of_train.resume != 0;
     const char *place, *part = NULL;
     if (source_place(t->ctx, o->data, &place) == WICK_OK) part = source_validation_part(t->ctx, place);
-    const bool named = part && strcmp(o->validation, part) == 0;
-    t->by_test = strcmp(o->validation, "test") == 0;
+    const bool named = part && strcmp(o->of_train.validation, part) == 0;
+    t->by_test = strcmp(o->of_train.validation, "test") == 0;
     if (t->by_test && t->test) talk("the test set chooses the best epoch, so its figure is no test");
     if (part && !named && given)
         talk("%s has a part for validation (%s), which is passed over for --validation", o->data, part);
     if (t->by_test || (number && share == 0)) return CLI_OK;
     if (number && !(share > 0 && share < 1))
-        return log_fail(CLI_USAGE, "--validation %s is no part of the training samples, such as 0.1", o->validation);
+        return log_fail(CLI_USAGE, "--validation %s is no part of the training samples, such as 0.1",
+                        o->of_train.validation);
     if (named || (part && !given && !again))
         return options_replace(o, "validation", part) ? open_other(t, part) : log_fail(CLI_FAILED, "out of memory");
     if (!number) return open_other(t, NULL);
     const int64_t count = wick_dataset_count(t->train);
-    const bool asked = given || again || o->patience || training_is_plateau(o) || task_asked(o) == TASK_EMBED;
+    const bool asked = given || again || o->of_train.patience || training_is_plateau(o) || task_asked(o) == TASK_EMBED;
     if (asked || share * (double)count >= FEWEST) return hold_out(t, share);
     talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
-         (long long)count, source_noun(t->train), plural(count), o->validation);
+         (long long)count, source_noun(t->train), plural(count), o->of_train.validation);
     return options_replace(o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
@@ -200,21 +203,23 @@ static int open_validation(training *t) {
 static int check_heads(const cli_options *o) {
     const bool several = task_asked(o) == TASK_HEADS;
     char error[512];
-    if (*o->heads && !several)
-        return log_fail(CLI_USAGE, "--heads are several things that are learned, and --task %s is one", o->task);
-    if (*o->heads && options_given(o, "target"))
+    if (*o->of_train.heads && !several)
+        return log_fail(CLI_USAGE, "--heads are several things that are learned, and --task %s is one",
+                        o->of_train.task);
+    if (*o->of_train.heads && options_given(o, "target"))
         return log_fail(CLI_USAGE, "--heads says what is learned; it takes no --target beside it");
     if (!several) return CLI_OK;
-    if (!*o->heads && !*o->target)
+    if (!*o->of_train.heads && !*o->of_train.target)
         return log_fail(CLI_USAGE, "--task heads: --heads says what is learned, as \"rhythm=classes*0.5, hr=number, "
                                    "tags=labels\"");
     if (options_given(o, "label"))
         return log_fail(CLI_USAGE, "--label is one class; of several heads --heads or --target names the columns");
     if (options_given(o, "text"))
         return log_fail(CLI_USAGE, "--text is for one class, or tags, of texts, and not for several heads");
-    if (o->window) return log_fail(CLI_USAGE, "--window forecasts numbers, and not several heads");
-    struct heads *read = heads_read(*o->heads ? o->heads : o->target, *o->heads, error, sizeof error);
-    if (!read) return log_fail(CLI_USAGE, "--%s: %s", *o->heads ? "heads" : "target", error);
+    if (o->of_train.window) return log_fail(CLI_USAGE, "--window forecasts numbers, and not several heads");
+    struct heads *read = heads_read(*o->of_train.heads ? o->of_train.heads : o->of_train.target, *o->of_train.heads,
+                                    error, sizeof error);
+    if (!read) return log_fail(CLI_USAGE, "--%s: %s", *o->of_train.heads ? "heads" : "target", error);
     heads_free(&read);
     return CLI_OK;
 }
@@ -224,10 +229,10 @@ int training_open_data(training *t) {
     const task_kind asked = task_asked(o);
     int code = check_heads(o);
     if (code != CLI_OK) return code;
-    if (o->letterbox && !*o->image_size) return log_fail(CLI_USAGE, "--letterbox is for --image-size");
-    if (options_given(o, "horizon") && !o->window) return log_fail(CLI_USAGE, "--horizon is for --window");
-    if (o->window && asked != TASK_AUTO && asked != TASK_REGRESS)
-        return log_fail(CLI_USAGE, "--window forecasts numbers, and --task %s learns none", o->task);
+    if (o->of_train.letterbox && !*o->image_size) return log_fail(CLI_USAGE, "--letterbox is for --image-size");
+    if (options_given(o, "horizon") && !o->of_train.window) return log_fail(CLI_USAGE, "--horizon is for --window");
+    if (o->of_train.window && asked != TASK_AUTO && asked != TASK_REGRESS)
+        return log_fail(CLI_USAGE, "--window forecasts numbers, and --task %s learns none", o->of_train.task);
     code = open_samples(t);
     return code == CLI_OK ? open_validation(t) : code;
 }
@@ -302,8 +307,8 @@ static int check_task(const training *t, const task *is) {
             !(is->kind == TASK_DENSE && strcmp(uses[i].name, "loss") == 0))
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
-    if (options_given(o, "loss") && strcmp(o->loss_name, is->kind == TASK_DENSE ? "snr" : "silog") == 0)
-        return log_fail(CLI_USAGE, "--loss %s is for %s", o->loss_name,
+    if (options_given(o, "loss") && strcmp(o->of_train.loss_name, is->kind == TASK_DENSE ? "snr" : "silog") == 0)
+        return log_fail(CLI_USAGE, "--loss %s is for %s", o->of_train.loss_name,
                         is->kind == TASK_DENSE ? "waveforms, and not for maps" : "--task dense");
     static const char *const columns[] = {"label", "target", "tokens", "vocabulary", "length"};
     for (size_t i = 0; i < sizeof columns / sizeof *columns && is->kind == TASK_CTC; i++)
@@ -311,7 +316,7 @@ static int check_task(const training *t, const task *is) {
             return log_fail(CLI_USAGE,
                             "--%s has no meaning for --task ctc, whose texts are in the column that --text names",
                             columns[i]);
-    if (is->kind == TASK_CTC && (has_flip(o->transform) || has_flip(o->augment)))
+    if (is->kind == TASK_CTC && (has_flip(o->transform) || has_flip(o->of_train.augment)))
         return log_fail(CLI_USAGE, "flip mirrors a text, which then says something else");
     if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
         return log_fail(CLI_USAGE, "--no-standardise is for rows of numbers, which those of %s are not", o->data);
@@ -373,7 +378,7 @@ static int choose_defaults(training *t) {
                lines = t->c.task->kind == TASK_CTC;
     char text[768] = "";
     bool ok = true;
-    if (*o->resume) return CLI_OK;
+    if (*o->of_train.resume) return CLI_OK;
     if (again) {
         int64_t n = 1;
         for (int d = 0; d < f->rank; d++) n *= f->dims[d] > 0 ? f->dims[d] : 1;
@@ -436,22 +441,24 @@ static int choose_defaults(training *t) {
 /* What is learned, and what follows from it. */
 int training_settle_task(training *t) {
     cli_options *o = t->o;
-    const task *is = task_of(o->window ? TASK_REGRESS : source_task(t->train, task_asked(o)));
+    const task *is = task_of(o->of_train.window ? TASK_REGRESS : source_task(t->train, task_asked(o)));
     int code = check_task(t, is);
     if (code == CLI_OK) code = check_kind(t);
     if (code != CLI_OK) return code;
     t->c.task = is;
-    t->c.embedding = o->embedding;
-    t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
-    if (is->kind == TASK_DENSE && !options_given(o, "loss") && !*o->resume && !options_replace(o, "loss", "mae"))
+    t->c.embedding = o->of_train.embedding;
+    t->c.window = o->of_train.window, t->c.horizon = o->of_train.window ? o->of_train.horizon : 0;
+    if (is->kind == TASK_DENSE && !options_given(o, "loss") && !*o->of_train.resume &&
+        !options_replace(o, "loss", "mae"))
         return log_fail(CLI_FAILED, "out of memory");
-    if ((is->kind == TASK_REGRESS || is->kind == TASK_DENSE) && !(t->c.loss = strdup(o->loss_name)))
+    if ((is->kind == TASK_REGRESS || is->kind == TASK_DENSE) && !(t->c.loss = strdup(o->of_train.loss_name)))
         return log_fail(CLI_FAILED, "out of memory");
-    if (is->kind == TASK_DETECT || is->kind == TASK_KEYPOINTS) t->c.letterbox = o->letterbox;
-    if (is->kind == TASK_KEYPOINTS && *o->target)
+    if (is->kind == TASK_DETECT || is->kind == TASK_KEYPOINTS) t->c.letterbox = o->of_train.letterbox;
+    if (is->kind == TASK_KEYPOINTS && *o->of_train.target)
         return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");
-    t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
-    if (!task_named(o->task) && !*o->heads && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
+    t->c.standard = are_rows(t->train) && !*o->transform && !o->of_train.no_standardise;
+    if (!task_named(o->of_train.task) && !*o->of_train.heads && is->kind != TASK_CLASSIFY)
+        talk("--task %s, as the data look", is->name);
     return choose_defaults(t);
 }
 
@@ -486,7 +493,7 @@ static int count_places(const training *t, int64_t *of) {
 }
 
 int training_weigh_classes(training *t) {
-    const char *text = t->o->class_weights;
+    const char *text = t->o->of_train.class_weights;
     const int64_t n = t->c.classes, count = wick_dataset_count(t->train);
     if (!*text) return CLI_OK;
     t->class_weights = calloc((size_t)n, sizeof *t->class_weights);

@@ -13,13 +13,13 @@ bool training_of_classes(const training *t) { return t->c.task->kind == TASK_CLA
  * The training's accuracy knows none. */
 bool training_by_loss(const training *t) {
     if (t->c.task->by_score) return !isfinite(t->r.state.valid_score);
-    return !training_of_classes(t) || (*t->o->class_weights && !isfinite(t->r.state.valid_loss));
+    return !training_of_classes(t) || (*t->o->of_train.class_weights && !isfinite(t->r.state.valid_loss));
 }
 const char *training_best_of(const training *t) {
-    return training_by_loss(t)       ? "loss"
-           : !training_of_classes(t) ? t->c.task->score_title
-           : *t->o->class_weights    ? "accuracy by --class-weights"
-                                     : "accuracy";
+    return training_by_loss(t)             ? "loss"
+           : !training_of_classes(t)       ? t->c.task->score_title
+           : *t->o->of_train.class_weights ? "accuracy by --class-weights"
+                                           : "accuracy";
 }
 
 /* "61.30 %", or "0.4213". */
@@ -28,11 +28,13 @@ const char *training_score_text(const training *t, double score, char text[32]) 
     return text;
 }
 
-static bool stop_early(const training *t) { return t->o->patience > 0 && t->r.state.stale >= t->o->patience; }
+static bool stop_early(const training *t) {
+    return t->o->of_train.patience > 0 && t->r.state.stale >= t->o->of_train.patience;
+}
 bool training_at_end(const training *t) { return t->r.state.epoch >= t->o->epochs || stop_early(t); }
 
 /* By default in the folder and not in its options, so that the folder may be moved. */
-const char *training_log_path(const training *t) { return t->o->log[0] ? t->o->log : t->r.log; }
+const char *training_log_path(const training *t) { return t->o->of_train.log[0] ? t->o->of_train.log : t->r.log; }
 
 /* How the last steps went. */
 static void json_steps(json *j, wick_monitor *m, bool counted) {
@@ -57,10 +59,11 @@ static void json_steps(json *j, wick_monitor *m, bool counted) {
 void training_report(const training *t) {
     const run_state *state = &t->r.state;
     double speed = t->seconds > 0 ? (double)t->samples / t->seconds : 0;
-    const char *chosen_by = t->o->validation[0] && strcmp(t->o->validation, "test") == 0 && isfinite(state->test_loss)
-                                ? "test"
-                            : isfinite(state->valid_loss) ? "validation"
-                                                          : "training";
+    const char *chosen_by =
+        t->o->of_train.validation[0] && strcmp(t->o->of_train.validation, "test") == 0 && isfinite(state->test_loss)
+            ? "test"
+        : isfinite(state->valid_loss) ? "validation"
+                                      : "training";
     char number[32];
     if (stop_early(t))
         talk("stopped early: %lld epoch%s without a better %s", (long long)state->stale, plural(state->stale),
@@ -103,9 +106,9 @@ void training_report(const training *t) {
     json_real(&j, training_of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
     if (!training_by_loss(t))
         json_real(&j,
-                  !training_of_classes(t) ? "best_score"
-                  : *t->o->class_weights  ? "best_weighted_accuracy"
-                                          : "best_accuracy",
+                  !training_of_classes(t)         ? "best_score"
+                  : *t->o->of_train.class_weights ? "best_weighted_accuracy"
+                                                  : "best_accuracy",
                   state->best, 9);
     json_integer(&j, "test_looks", state->looks);
     json_real(&j, "best_loss", state->best_loss, 9);
@@ -121,7 +124,7 @@ void training_report(const training *t) {
         leaf_shares_json(&t->t.leaves.shares, &j);
     }
     json_integer(&j, "threads", wick_context_threads(t->ctx));
-    if (t->curves.monitor) json_steps(&j, t->curves.monitor, *t->o->metrics);
+    if (t->curves.monitor) json_steps(&j, t->curves.monitor, *t->o->of_train.metrics);
     if (t->quantized.metric.key) {
         const quantized *q = &t->quantized;
         json_open(&j, "quantized", '{');

@@ -131,7 +131,7 @@ const char *trainer_below_zero(const cli_options *o, double *value) {
     const struct {
         const char *name;
         double value;
-    } own[] = {{"momentum", o->momentum}, {"beta1", o->beta1}, {"beta2", o->beta2}};
+    } own[] = {{"momentum", o->update.momentum}, {"beta1", o->update.beta1}, {"beta2", o->update.beta2}};
     for (int i = 0; i < 3; i++)
         if ((*value = own[i].value) < 0 && own[i].value != -1) return own[i].name;
     return NULL;
@@ -152,42 +152,44 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_grou
         WICK_SCHEDULE_CONSTANT,   WICK_SCHEDULE_STEP,        WICK_SCHEDULE_COSINE,
         WICK_SCHEDULE_MULTI_STEP, WICK_SCHEDULE_EXPONENTIAL, WICK_SCHEDULE_RESTARTS,
         WICK_SCHEDULE_ONE_CYCLE,  WICK_SCHEDULE_POLYNOMIAL,  [PLATEAU] = WICK_SCHEDULE_CONSTANT};
-    const int64_t updates = steps / o->accumulate > 0 ? steps / o->accumulate : 1;
-    const wick_optim_kind kind = kinds[o->optimizer];
-    const wick_schedule_kind schedule = schedules[o->schedule];
+    const int64_t updates = steps / o->of_train.accumulate > 0 ? steps / o->of_train.accumulate : 1;
+    const wick_optim_kind kind = kinds[o->update.optimizer];
+    const wick_schedule_kind schedule = schedules[o->of_train.schedule];
     const bool momentum = kind == WICK_SGD || kind == WICK_MUON || kind == WICK_RMSPROP;
     wick_optim_options optim = {
         .kind = kind,
-        .lr = o->lr,
-        .momentum = momentum ? given(o->momentum, kind == WICK_SGD ? 0.9 : 0) : 0,
-        .nesterov = o->nesterov,
-        .beta1 = given(o->beta1, 0),
-        .beta2 = given(o->beta2, 0),
-        .amsgrad = o->amsgrad,
-        .weight_decay = o->weight_decay,
-        .clip_norm = o->clip,
-        .accumulate = (int)o->accumulate,
+        .lr = o->update.lr,
+        .momentum = momentum ? given(o->update.momentum, kind == WICK_SGD ? 0.9 : 0) : 0,
+        .nesterov = o->update.nesterov,
+        .beta1 = given(o->update.beta1, 0),
+        .beta2 = given(o->update.beta2, 0),
+        .amsgrad = o->update.amsgrad,
+        .weight_decay = o->update.weight_decay,
+        .clip_norm = o->update.clip,
+        .accumulate = (int)o->of_train.accumulate,
         .loss_scale = {.initial = o->precision == WICK_PRECISION_F16 ? 65536 : 0},
-        .average = {.kind = o->ema > 0 ? WICK_AVERAGE_EMA : WICK_AVERAGE_NONE, .decay = o->ema, .buffers = true},
+        .average = {.kind = o->of_train.ema > 0 ? WICK_AVERAGE_EMA : WICK_AVERAGE_NONE,
+                    .decay = o->of_train.ema,
+                    .buffers = true},
         .schedule = {.kind = schedule,
-                     .warmup = o->warmup >= 0                        ? o->warmup
+                     .warmup = o->of_train.warmup >= 0               ? o->of_train.warmup
                                : schedule == WICK_SCHEDULE_ONE_CYCLE ? 0
                                                                      : updates / 20,
                      .total = updates,
-                     .every = o->lr_every,
-                     .gamma = o->lr_gamma,
-                     .lr_min = o->lr_min,
-                     .mult = (double)o->lr_mult,
-                     .power = given(o->lr_power, 0),
-                     .rise = o->lr_rise,
-                     .cycle_momentum = o->cycle_momentum},
-        .plateau = {.factor = o->schedule == PLATEAU ? o->lr_gamma : 0,
-                    .patience = o->lr_patience > 0 ? o->lr_patience : -1,
-                    .lr_min = o->lr_min},
+                     .every = o->of_train.lr_every,
+                     .gamma = o->of_train.lr_gamma,
+                     .lr_min = o->of_train.lr_min,
+                     .mult = (double)o->of_train.lr_mult,
+                     .power = given(o->of_train.lr_power, 0),
+                     .rise = o->of_train.lr_rise,
+                     .cycle_momentum = o->of_train.cycle_momentum},
+        .plateau = {.factor = o->of_train.schedule == PLATEAU ? o->of_train.lr_gamma : 0,
+                    .patience = o->of_train.lr_patience > 0 ? o->of_train.lr_patience : -1,
+                    .lr_min = o->of_train.lr_min},
     };
     char error[160];
-    trainer_milestones(o->lr_at, optim.schedule.milestones); /* checked before */
-    if (groups_read(groups, o->group, o->freeze, trainer_peak(&optim), error, sizeof error))
+    trainer_milestones(o->of_train.lr_at, optim.schedule.milestones); /* checked before */
+    if (groups_read(groups, o->update.group, o->freeze, trainer_peak(&optim), error, sizeof error))
         optim.groups = groups->list, optim.n_groups = groups->n;
     return optim;
 }

@@ -33,8 +33,8 @@ int weights_load(wick_model *model, const cli_options *o) {
     wick_context *ctx = wick_model_context(model);
     wick_rename rules[MOST_RULES];
     wick_load_report report;
-    char *text = strdup(o->rename);
-    wick_weights_options options = {.rename = rules, .fitting = o->fit, .trouble = say};
+    char *text = strdup(o->of_train.rename);
+    wick_weights_options options = {.rename = rules, .fitting = o->of_train.fit, .trouble = say};
     int code = text ? read_rules(text, rules, &options.n_rename) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
         const wick_status status = wick_model_load_weights(model, o->weights, &options, &report);

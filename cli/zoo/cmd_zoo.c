@@ -124,7 +124,7 @@ static int choose(zoo_job *z) {
     const bool all = o->n_files == 0 || (o->n_files == 1 && strcmp(o->files[0], "all") == 0);
     for (int i = 0; all && zoo_models[i].id; i++) {
         const zoo_model *m = &zoo_models[i];
-        if (o->free_only && !m->set->free) continue;
+        if (o->of_zoo.free_only && !m->set->free) continue;
         z->models[z->n++] = m;
     }
     if (!all && o->n_files > (int)(sizeof z->models / sizeof *z->models))
@@ -132,7 +132,7 @@ static int choose(zoo_job *z) {
     for (int i = 0; !all && i < o->n_files; i++) {
         const zoo_model *m = zoo_find(o->files[i]);
         if (!m) return CLI_USAGE;
-        if (o->free_only && !m->set->free)
+        if (o->of_zoo.free_only && !m->set->free)
             return log_fail(CLI_USAGE, "--free: the data of %s, %s, have no free licence (%s)", m->name, m->set->file,
                             m->set->licence);
         z->models[z->n++] = m;

@@ -229,11 +229,11 @@ static int make(zoo_prep *p, const char *manifest) {
 
 int zoo_prepare(wick_context *ctx, const cli_options *o, const zoo_model *m, char **folder) {
     char name[64];
-    snprintf(name, sizeof name, "data/%s%s", m->name, o->shuffle_labels ? "-shuffled" : "");
+    snprintf(name, sizeof name, "data/%s%s", m->name, o->of_zoo.shuffle_labels ? "-shuffled" : "");
     zoo_prep p = {.ctx = ctx,
                   .set = m->set,
                   .groups = "groups",
-                  .shuffle = o->shuffle_labels,
+                  .shuffle = o->of_zoo.shuffle_labels,
                   .parts = {{.name = "train"}, {.name = "validation"}, {.name = "test"}}};
     char *to = path_join(o->out, name), *whole = NULL, *manifest = NULL;
     int code = CLI_OK;

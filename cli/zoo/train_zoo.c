@@ -36,7 +36,8 @@ int zoo_start(const char *const *arguments, int out, double *seconds) {
 
 char *zoo_run_folder(const cli_options *o, const zoo_model *m, int64_t seed) {
     char name[96];
-    snprintf(name, sizeof name, "%s/%sseed-%lld", m->name, o->shuffle_labels ? "shuffled-" : "", (long long)seed);
+    snprintf(name, sizeof name, "%s/%sseed-%lld", m->name, o->of_zoo.shuffle_labels ? "shuffled-" : "",
+             (long long)seed);
     return path_join(o->out, name);
 }
 
@@ -165,7 +166,7 @@ static int judge(zoo_job *z, const zoo_model *m, const char *folder, zoo_result 
         code = log_fail(CLI_BAD_FILE, "%s: is not trained; wick zoo train %s trains it", folder, m->name);
     if (code == CLI_OK) code = zoo_score(z->ctx, m, last, r);
     if (code == CLI_OK && stat(best, &st) == 0) r->bytes = (int64_t)st.st_size;
-    r->shuffled = z->o->shuffle_labels;
+    r->shuffled = z->o->of_zoo.shuffle_labels;
     if (code == CLI_OK) code = zoo_write_result(z->ctx, folder, m, r);
     free(last), free(best);
     return code;
@@ -197,7 +198,7 @@ static int run_training(const zoo_job *z, const zoo_model *m, const char *folder
 
 static int train_one(zoo_job *z, const zoo_model *m, int64_t seed, zoo_result *r) {
     const cli_options *o = z->o;
-    if (o->shuffle_labels && (m->metric == ZOO_MSE || m->metric == ZOO_MAPE))
+    if (o->of_zoo.shuffle_labels && (m->metric == ZOO_MSE || m->metric == ZOO_MAPE))
         return log_fail(CLI_USAGE, "--shuffle-labels: %s forecasts a series, whose labels are its own later values",
                         m->name);
     char *data = NULL, *text = NULL, *folder = zoo_run_folder(o, m, seed),

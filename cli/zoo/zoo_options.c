@@ -5,8 +5,8 @@
 const option_row cmd_zoo_options[] = {
     HEADING("Data"),
     {"data", "DIR", TEXT, "", AT(data), 0, 0, "the folder that has the public sets, as docs/zoo.md lays them out; without it $WICK_ZOO, or zoo-data"},
-    {"free", "", FLAG, "", AT(free_only), 0, 0, "leave out models whose data have no licence, or one that forbids some use"},
-    {"shuffle-labels", "", FLAG, "", AT(shuffle_labels), 0, 0, "train, eval: labels of the training are dealt at random; what is still right on the held-out part is chance, or a leak"},
+    {"free", "", FLAG, "", AT(of_zoo.free_only), 0, 0, "leave out models whose data have no licence, or one that forbids some use"},
+    {"shuffle-labels", "", FLAG, "", AT(of_zoo.shuffle_labels), 0, 0, "train, eval: labels of the training are dealt at random; what is still right on the held-out part is chance, or a leak"},
     HEADING("Training"),
     {"seed", "N", INTEGER, "1", AT(seed), 0, MANY, "of weights, order and dropout"},
     {"runs", "N", INTEGER, "1", AT(runs), 1, 1000, "train, eval: so many seeds, from --seed on"},
