@@ -5,7 +5,7 @@
 #include "ops/factor.h"
 #include "wick/linalg.h"
 
-static wick_tensor *turned(wick_tensor *x) { return wick_transpose(x, -1, -2); }
+static wick_tensor *transpose_of(wick_tensor *x) { return wick_transpose(x, -1, -2); }
 static wick_tensor *times(wick_tensor *x, double by) { return wick_mul(x, wick_like(x, by)); }
 static wick_dtype computed_in(const wick_tensor *x) { return wick_tensor_dtype(x) == WICK_F64 ? WICK_F64 : WICK_F32; }
 static wick_tensor *back_to(wick_tensor *y, wick_dtype d) { return wick_dtype_is_float(d) ? wick_as(y, d) : y; }
@@ -58,12 +58,12 @@ wick_tensor *wick_solve_triangular(wick_tensor *a, wick_tensor *b, const wick_tr
                            wick_shown_of(a).text, wick_shown_of(b).text);
     a = with_batch(wick_as(a, computed), both.rank, both.dims, 2);
     b = with_batch(wick_as(b, computed), both.rank, both.dims, 2);
-    if (o->right) b = turned(b); /* X A = B is A' X' = B' */
+    if (o->right) b = transpose_of(b); /* X A = B is A' X' = B' */
     const bool transposed = o->transposed != o->right;
     wick_tensor *x = solve_by(a, b,
                               (o->upper ? WICK_FACTOR_UPPER : 0) | (o->unit ? WICK_FACTOR_UNIT : 0) |
                                   (transposed ? WICK_FACTOR_TRANSPOSED : 0));
-    return back_to(o->right ? turned(x) : x, d);
+    return back_to(o->right ? transpose_of(x) : x, d);
 }
 
 /* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
@@ -71,9 +71,9 @@ wick_tensor *wick_solve_triangular(wick_tensor *a, wick_tensor *b, const wick_tr
 /* gA = (S + S') / 2, S = L^-T phi(L' gL) L^-1, where phi is the lower triangle with half its diagonal. */
 static void rule_cholesky(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
     wick_tensor *l = wick_custom_gradient(y, n, xs, rule_cholesky, user);
-    wick_tensor *phi = wick_triangle_of(wick_matmul(turned(l), g), false, 0, 0.5);
-    wick_tensor *s = solve_by(l, turned(solve_by(l, phi, WICK_FACTOR_TRANSPOSED)), WICK_FACTOR_TRANSPOSED);
-    gx[0] = times(wick_add(s, turned(s)), 0.5);
+    wick_tensor *phi = wick_triangle_of(wick_matmul(transpose_of(l), g), false, 0, 0.5);
+    wick_tensor *s = solve_by(l, transpose_of(solve_by(l, phi, WICK_FACTOR_TRANSPOSED)), WICK_FACTOR_TRANSPOSED);
+    gx[0] = times(wick_add(s, transpose_of(s)), 0.5);
 }
 wick_tensor *wick_cholesky(wick_tensor *a, bool upper) {
     wick_tensor *bad = refuse("cholesky", a, true), *out[2];
@@ -83,7 +83,7 @@ wick_tensor *wick_cholesky(wick_tensor *a, bool upper) {
     const wick_factor_attr attr = {wick_tensor_dim(a, -1), wick_tensor_dim(a, -1), 0, 0};
     wick_record_n(NULL, &wick_op_cholesky, 1, &a, &attr, sizeof attr, 2, out);
     wick_tensor *l = wick_custom_gradient(wick_check_factor(out[0], out[1], true), 1, &a, rule_cholesky, NULL);
-    return back_to(upper ? turned(l) : l, d);
+    return back_to(upper ? transpose_of(l) : l, d);
 }
 wick_tensor *wick_cholesky_solve(wick_tensor *b, wick_tensor *factor, bool upper) {
     const wick_triangular_options first = {.upper = upper, .transposed = upper},
@@ -110,7 +110,7 @@ static wick_tensor *solve_factored(wick_tensor *a, wick_tensor *b, wick_tensor *
 static void rule_solve(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
     wick_tensor *x = wick_custom_gradient(y, n, xs, rule_solve, user);
     wick_tensor *gb = solve_factored(xs[0], g, xs[2], xs[3], !user);
-    gx[0] = wick_neg(user ? wick_matmul(x, turned(gb)) : wick_matmul(gb, turned(x)));
+    gx[0] = wick_neg(user ? wick_matmul(x, transpose_of(gb)) : wick_matmul(gb, transpose_of(x)));
     gx[1] = gb;
 }
 static char transposed_mark;
@@ -123,7 +123,7 @@ static wick_tensor *solve_factored(wick_tensor *a, wick_tensor *b, wick_tensor *
 }
 /* xs: A. g of the inverse Y: -Y' g Y'. */
 static void rule_inverse(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
-    wick_tensor *inverse = turned(wick_custom_gradient(y, n, xs, rule_inverse, user));
+    wick_tensor *inverse = transpose_of(wick_custom_gradient(y, n, xs, rule_inverse, user));
     gx[0] = wick_neg(wick_matmul(inverse, wick_matmul(g, inverse)));
 }
 static wick_tensor *inverse_factored(wick_tensor *a, wick_tensor *lu, wick_tensor *pivot) {
@@ -167,7 +167,7 @@ static wick_tensor *as_matrix(wick_tensor *x) { return wick_unsqueeze(wick_unsqu
 static void rule_det(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
     wick_tensor *inverse = inverse_factored(xs[0], xs[1], xs[2]);
     wick_tensor *by = user ? g : wick_mul(g, wick_custom_gradient(y, n, xs, rule_det, user));
-    gx[0] = wick_mul(as_matrix(by), turned(inverse));
+    gx[0] = wick_mul(as_matrix(by), transpose_of(inverse));
 }
 wick_tensor *wick_det(wick_tensor *a) {
     wick_tensor *bad = refuse("det", a, true);
@@ -236,10 +236,10 @@ static void shapes_of_qr(const wick_tensor *a, bool complete, shape s[2]) {
 }
 /* R square: gA = (gQ + Q sym) R^-T with M = R gR' - gQ' Q, sym its lower triangle and the same mirrored. */
 static wick_tensor *backward_qr(wick_tensor *q, wick_tensor *r, wick_tensor *gq, wick_tensor *gr) {
-    wick_tensor *m = wick_sub(wick_matmul(r, turned(gr)), wick_matmul(turned(gq), q));
-    wick_tensor *symmetric = wick_add(wick_triangle_of(m, false, 0, 1), turned(wick_triangle_of(m, false, 0, 0)));
+    wick_tensor *m = wick_sub(wick_matmul(r, transpose_of(gr)), wick_matmul(transpose_of(gq), q));
+    wick_tensor *symmetric = wick_add(wick_triangle_of(m, false, 0, 1), transpose_of(wick_triangle_of(m, false, 0, 0)));
     /* X R' = B is R X' = B' */
-    return turned(solve_by(r, turned(wick_add(gq, wick_matmul(q, symmetric))), WICK_FACTOR_UPPER));
+    return transpose_of(solve_by(r, transpose_of(wick_add(gq, wick_matmul(q, symmetric))), WICK_FACTOR_UPPER));
 }
 static void rule_qr(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
     wick_tensor *part[2], *gpart[2], *a = xs[0];
@@ -256,7 +256,8 @@ static void rule_qr(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tens
     } else { /* A = [X | Y], R = [U | V]: X = Q U, Y = Q V */
         wick_tensor *u = wick_slice(part[1], -1, 0, rows, 1), *gu = wick_slice(gpart[1], -1, 0, rows, 1),
                     *gv = wick_slice(gpart[1], -1, rows, cols, 1);
-        wick_tensor *right = wick_slice(a, -1, rows, cols, 1), *gq = wick_add(gpart[0], wick_matmul(right, turned(gv)));
+        wick_tensor *right = wick_slice(a, -1, rows, cols, 1),
+                    *gq = wick_add(gpart[0], wick_matmul(right, transpose_of(gv)));
         gx[0] = wick_concat(2, (wick_tensor *[]){backward_qr(part[0], u, gq, gu), wick_matmul(part[0], gv)}, -1);
     }
 }
@@ -296,9 +297,10 @@ static void rule_eigh(void *user, wick_tensor *g, wick_tensor *y, int n, wick_te
     wick_tensor *part[2], *gpart[2];
     unpack(wick_custom_gradient(y, n, xs, rule_eigh, user), 2, part, shapes);
     unpack(g, 2, gpart, shapes);
-    wick_tensor *v = part[1], *off = wick_mul(wick_matmul(turned(v), gpart[1]), inverse_or_zero(differences(part[0])));
+    wick_tensor *v = part[1],
+                *off = wick_mul(wick_matmul(transpose_of(v), gpart[1]), inverse_or_zero(differences(part[0])));
     wick_tensor *inside = wick_add(wick_matmul(v, off), wick_mul(v, wick_unsqueeze(gpart[0], -2)));
-    gx[0] = wick_matmul(inside, turned(v));
+    gx[0] = wick_matmul(inside, transpose_of(v));
 }
 void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vectors) {
     wick_tensor *unwanted;
@@ -329,12 +331,12 @@ static void rule_svd(void *user, wick_tensor *g, wick_tensor *y, int n_xs, wick_
     unpack(wick_custom_gradient(y, n_xs, xs, rule_svd, user), 3, part, shapes);
     unpack(g, 3, gpart, shapes);
     wick_tensor *u = wick_slice(part[0], -1, 0, n, 1), *gu = wick_slice(gpart[0], -1, 0, n, 1), *s = part[1],
-                *vt = part[2], *gv = turned(gpart[2]);
+                *vt = part[2], *gv = transpose_of(gpart[2]);
     wick_tensor *over = inverse_or_zero(differences(wick_square(s))), *row = wick_unsqueeze(s, -2),
                 *column = wick_unsqueeze(s, -1);
-    wick_tensor *ugu = wick_matmul(turned(u), gu), *vgv = wick_matmul(vt, gv);
-    wick_tensor *left = wick_mul(wick_mul(wick_sub(ugu, turned(ugu)), over), row),
-                *right = wick_mul(wick_mul(wick_sub(vgv, turned(vgv)), over), column);
+    wick_tensor *ugu = wick_matmul(transpose_of(u), gu), *vgv = wick_matmul(vt, gv);
+    wick_tensor *left = wick_mul(wick_mul(wick_sub(ugu, transpose_of(ugu)), over), row),
+                *right = wick_mul(wick_mul(wick_sub(vgv, transpose_of(vgv)), over), column);
     wick_tensor *inside = wick_add(wick_matmul(u, wick_add(left, right)), wick_mul(u, wick_unsqueeze(gpart[1], -2)));
     if (m > n)
         inside = wick_add(inside, wick_mul(wick_sub(gu, wick_matmul(u, ugu)), wick_unsqueeze(inverse_or_zero(s), -2)));
@@ -351,7 +353,7 @@ void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_
     const wick_dtype d = wick_tensor_dtype(a);
     a = wick_as(a, computed_in(a));
     const bool wide = wick_tensor_dim(a, -1) > wick_tensor_dim(a, -2);
-    if (wide) a = turned(a); /* A' = V S U' */
+    if (wide) a = transpose_of(a); /* A' = V S U' */
     const int64_t m = wick_tensor_dim(a, -2), n = wick_tensor_dim(a, -1);
     const shape shapes[3] = {{m, full ? m : n}, {n, -1}, {n, n}};
     wick_tensor *q = NULL, *r = a;
@@ -361,9 +363,9 @@ void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_
     if (q) out[0] = wick_matmul(q, out[0]);
     unpack(wick_custom_gradient(packed(3, out, shapes), 1, &a, rule_svd, full ? &transposed_mark : NULL), 3, out,
            shapes);
-    *u = back_to(wide ? turned(out[2]) : out[0], d);
+    *u = back_to(wide ? transpose_of(out[2]) : out[0], d);
     *s = back_to(out[1], d);
-    *vt = back_to(wide ? turned(out[0]) : out[2], d);
+    *vt = back_to(wide ? transpose_of(out[0]) : out[2], d);
 }
 
 /* ---- what is solved with them ------------------------------------------------------------------------------------ */
@@ -380,12 +382,12 @@ static wick_tensor *above(wick_tensor *s, double tolerance) {
 wick_tensor *wick_pinv(wick_tensor *a, double tolerance) {
     wick_tensor *bad = refuse("pinv", a, false), *u, *s, *vt;
     if (bad || !a) return bad;
-    if (wick_tensor_dim(a, -1) == 0 || wick_tensor_dim(a, -2) == 0) return turned(a);
+    if (wick_tensor_dim(a, -1) == 0 || wick_tensor_dim(a, -2) == 0) return transpose_of(a);
     const wick_dtype d = wick_tensor_dtype(a);
     wick_svd(wick_as(a, computed_in(a)), false, &u, &s, &vt);
     wick_tensor *counts = above(s, tolerance > 0 ? tolerance : default_tolerance(a));
     wick_tensor *over = wick_where(counts, wick_reciprocal(wick_where(counts, s, wick_like(s, 1))), wick_like(s, 0));
-    return back_to(wick_matmul(wick_mul(turned(vt), wick_unsqueeze(over, -2)), turned(u)), d);
+    return back_to(wick_matmul(wick_mul(transpose_of(vt), wick_unsqueeze(over, -2)), transpose_of(u)), d);
 }
 wick_tensor *wick_matrix_rank(wick_tensor *a, double tolerance) {
     wick_tensor *bad = refuse("matrix_rank", a, false), *u, *s, *vt;
@@ -406,9 +408,9 @@ wick_tensor *wick_lstsq(wick_tensor *a, wick_tensor *b) {
     a = wick_as(a, computed_in(a));
     b = wick_as(b, computed_in(b));
     const bool wide = wick_tensor_dim(a, -1) > wick_tensor_dim(a, -2);
-    wick_qr(wide ? turned(a) : a, false, &q, &r);
+    wick_qr(wide ? transpose_of(a) : a, false, &q, &r);
     const wick_triangular_options upper = {.upper = true}, lower = {.upper = true, .transposed = true};
     /* A' = Q R: the shortest of all solutions */
     if (wide) return back_to(wick_matmul(q, wick_solve_triangular(r, b, &lower)), d);
-    return back_to(wick_solve_triangular(r, wick_matmul(turned(q), b), &upper), d);
+    return back_to(wick_solve_triangular(r, wick_matmul(transpose_of(q), b), &upper), d);
 }

@@ -8,17 +8,17 @@ static wick_tensor *zeros(wick_context *ctx, int rank, const int64_t *dims) {
 }
 
 TEST(products_and_a_softmax_become_attention) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
     wick_tensor *q = zeros(ctx, WICK_DIMS(1, 2, 8, 4)), *k = zeros(ctx, WICK_DIMS(1, 2, 9, 4)),
                 *v = zeros(ctx, WICK_DIMS(1, 2, 9, 3)), *mask = zeros(ctx, WICK_DIMS(8, 9));
     wick_tensor *s = wick_matmul(q, wick_transpose(k, -1, -2));
-    BENCH_COLLECT(&b, wick_matmul(wick_softmax(wick_add(wick_div(s, wick_like(s, 2)), mask), -1), v));
+    FIXTURE_COLLECT(&b, wick_matmul(wick_softmax(wick_add(wick_div(s, wick_like(s, 2)), mask), -1), v));
     b.graph->compiled = true;
-    bench_pass(&b, wick_pass_attention);
-    bench_pass(&b, wick_pass_dce);
-    bench_pass(&b, wick_pass_simplify);
+    fixture_pass(&b, wick_pass_attention);
+    fixture_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_simplify);
     CHECK_GRAPH(&b, "%0 f32[1,2,8,4] = data()\n"
                     "%1 f32[1,2,9,4] = data()\n"
                     "%2 f32[8,9] = data()\n"
@@ -28,25 +28,25 @@ TEST(products_and_a_softmax_become_attention) {
                     "%6 f32[1,1,8,9] = reshape(%2) to=f32[1,1,8,9]\n"
                     "%7 f32[1,2,8,3], %8 f32[1,2,8] = attention(%0, %5, %3, %6) scale=0.5 mask\n"
                     "return %7\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(hidden_scores_become_a_mask) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
     wick_tensor *q = zeros(ctx, WICK_DIMS(3, 8, 4)), *k = zeros(ctx, WICK_DIMS(3, 4, 8)),
                 *v = zeros(ctx, WICK_DIMS(3, 8, 2)), *seen = wick_full(ctx, WICK_BOOL, WICK_DIMS(8, 8), 1);
     wick_tensor *s = wick_matmul(q, k);
     s = wick_where(seen, s, wick_like(s, -3.4e38));
-    BENCH_COLLECT(&b, wick_matmul(wick_softmax(s, -1), v));
+    FIXTURE_COLLECT(&b, wick_matmul(wick_softmax(s, -1), v));
     b.graph->compiled = true;
-    bench_pass(&b, wick_pass_attention);
-    bench_pass(&b, wick_pass_dce);
-    CHECK_INT(bench_count(&b, "attention"), 1);
-    CHECK_INT(bench_count(&b, "softmax"), 0);
-    CHECK_STR_HAS(bench_text(&b), "scale=1 mask");
-    bench_close(&b);
+    fixture_pass(&b, wick_pass_attention);
+    fixture_pass(&b, wick_pass_dce);
+    CHECK_INT(fixture_count(&b, "attention"), 1);
+    CHECK_INT(fixture_count(&b, "softmax"), 0);
+    CHECK_STR_HAS(fixture_text(&b), "scale=1 mask");
+    fixture_close(&b);
 }
 
 /* ---- as functions ------------------------------------------------------------------------------------------------ */

@@ -14,21 +14,21 @@ static wick_status inner(wick_context *ctx, wick_tensor *const *in, wick_tensor 
 }
 
 TEST(checkpoint_copies_what_gradients_need) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *y, *g;
     CHECK_OK(b.ctx, wick_recompute(b.ctx, inner, NULL, 1, &x, 1, &y));
     wick_grad(wick_sum(y, WICK_ALL_AXES, false), 1, &x, &g);
-    BENCH_COLLECT(&b, g, y);
-    bench_pass(&b, wick_pass_expand_grad);
-    bench_pass(&b, wick_pass_simplify);
-    bench_pass(&b, wick_pass_cse);
-    bench_pass(&b, wick_pass_dce);
-    CHECK_INT(bench_count(&b, "exp"), 1);
-    CHECK_INT(bench_count(&b, "sin"), 2);
-    bench_pass(&b, wick_pass_checkpoint);
-    CHECK_INT(bench_count(&b, "exp"), 2);
-    CHECK_INT(bench_count(&b, "sin"), 3); /* the last one's result nobody needs */
+    FIXTURE_COLLECT(&b, g, y);
+    fixture_pass(&b, wick_pass_expand_grad);
+    fixture_pass(&b, wick_pass_simplify);
+    fixture_pass(&b, wick_pass_cse);
+    fixture_pass(&b, wick_pass_dce);
+    CHECK_INT(fixture_count(&b, "exp"), 1);
+    CHECK_INT(fixture_count(&b, "sin"), 2);
+    fixture_pass(&b, wick_pass_checkpoint);
+    CHECK_INT(fixture_count(&b, "exp"), 2);
+    CHECK_INT(fixture_count(&b, "sin"), 3); /* the last one's result nobody needs */
     CHECK_INT(b.graph->recomputed, 2);
     CHECK(b.graph->recomputed_flops == 4);
     int copies = 0;
@@ -40,20 +40,20 @@ TEST(checkpoint_copies_what_gradients_need) {
         CHECK(!after_forward || node->flags & (WICK_NODE_BACKWARD | WICK_NODE_IN_GRAPH));
     }
     CHECK_INT(copies, 2);
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(without_marks_or_a_budget_nothing_is_copied) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *y, *g;
     CHECK_OK(b.ctx, inner(b.ctx, &x, &y, NULL));
     wick_grad(wick_sum(y, WICK_ALL_AXES, false), 1, &x, &g);
-    BENCH_COLLECT(&b, g);
-    bench_pass(&b, wick_pass_expand_grad);
-    bench_pass(&b, wick_pass_checkpoint);
+    FIXTURE_COLLECT(&b, g);
+    fixture_pass(&b, wick_pass_expand_grad);
+    fixture_pass(&b, wick_pass_checkpoint);
     CHECK_INT(b.graph->recomputed, 0);
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* ---- whole steps ------------------------------------------------------------------------------------------------- */

@@ -5,17 +5,21 @@
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* As a compiled function would have it. */
-#define COLLECT(b, ...) do { BENCH_COLLECT(b, __VA_ARGS__); (b)->graph->compiled = true; } while (0)
+#define COLLECT(b, ...)                                                                                                \
+    do {                                                                                                               \
+        FIXTURE_COLLECT(b, __VA_ARGS__);                                                                               \
+        (b)->graph->compiled = true;                                                                                   \
+    } while (0)
 
 TEST(batch_norm_goes_into_the_convolution_before_it) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
     wick_tensor *w = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3, 3, 3)), *bias = VEC(ctx, 1, 2);
     wick_tensor *y = wick_conv(wick_neg(wick_random_uniform(ctx, WICK_F32, WICK_DIMS(1, 3, 5, 5))), w, bias, NULL);
     COLLECT(&b, wick_relu(wick_batch_norm(y, VEC(ctx, 1, 2), VEC(ctx, 3, 4), VEC(ctx, 5, 6), VEC(ctx, 7, 8), 1e-5)));
-    bench_pass(&b, wick_pass_fold_scale);
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_fold_scale);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[2,3,3,3] = data()\n"
                     "%1 f32[2] = data()\n"
                     "%2 f32[2] = data()\n"
@@ -44,12 +48,12 @@ TEST(batch_norm_goes_into_the_convolution_before_it) {
                     "%25 f32[1,2,3,3] = conv(%7, %19, %24)\n"
                     "%26 f32[1,2,3,3] = relu(%25)\n"
                     "return %26\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(scales_go_into_linear_layers_and_transposed_convolutions) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
     wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(4, 3)),
                 *w = wick_ones(ctx, WICK_F32, WICK_DIMS(3, 2)), *half = wick_constant(ctx, WICK_F32, 0.5);
@@ -58,8 +62,8 @@ TEST(scales_go_into_linear_layers_and_transposed_convolutions) {
     COLLECT(&b, wick_mul(wick_add(wick_matmul(x, w), VEC(ctx, 1, 2)), half),
             wick_mul(wick_conv_transpose(image, kernel, NULL, &(wick_conv_options){.groups = 2}),
                      wick_reshape(VEC(ctx, 1, 2, 3, 4, 5, 6), WICK_DIMS(6, 1, 1))));
-    bench_pass(&b, wick_pass_fold_scale);
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_fold_scale);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[3,2] = data()\n"
                     "%1 f32[2] = data()\n"
                     "%2 f32[4,3,2,2] = data()\n"
@@ -83,13 +87,13 @@ TEST(scales_go_into_linear_layers_and_transposed_convolutions) {
                     "%20 f32[4,3,2,2] = reshape(%19) to=f32[4,3,2,2]\n"
                     "%21 f32[1,6,3,3] = conv_data(%14, %20) groups=2\n"
                     "return %13, %21\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(scales_stay_where_bits_or_others_need_them) {
-    bench b;
+    fixture b;
     for (int what = 0; what < 6; what++) {
-        bench_open(&b);
+        fixture_open(&b);
         wick_context *ctx = b.ctx;
         wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(4, 2)),
                     *w = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 2)), *s = VEC(ctx, 1, 2), *g = NULL;
@@ -99,15 +103,15 @@ TEST(scales_stay_where_bits_or_others_need_them) {
         wick_tensor *p = wick_matmul(x, w), *y = wick_mul(p, s);
         if (what == 4) wick_grad(wick_sum(y, WICK_ALL_AXES, false), 1, &w, &g);
         wick_tensor *out[2] = {y, what == 4 ? g : what == 5 ? p : y};
-        bench_collect(&b, 2, out);
+        fixture_collect(&b, 2, out);
         b.graph->compiled = what != 0;
-        bench_pass(&b, wick_pass_expand_grad);
-        bench_pass(&b, wick_pass_dce);
+        fixture_pass(&b, wick_pass_expand_grad);
+        fixture_pass(&b, wick_pass_dce);
         char before[sizeof b.text];
-        memcpy(before, bench_text(&b), sizeof before);
-        bench_pass(&b, wick_pass_fold_scale);
-        CHECK_MSG(!strcmp(before, bench_text(&b)), "%d: the graph became\n%s", what, b.text);
-        bench_close(&b);
+        memcpy(before, fixture_text(&b), sizeof before);
+        fixture_pass(&b, wick_pass_fold_scale);
+        CHECK_MSG(!strcmp(before, fixture_text(&b)), "%d: the graph became\n%s", what, b.text);
+        fixture_close(&b);
     }
 }
 

@@ -2,16 +2,16 @@
 #include "graph/graphs.h"
 
 TEST(rows_are_gathered_before_they_become_floats) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
     wick_tensor *table = wick_ones(ctx, WICK_I8, WICK_DIMS(50, 4)), *scale = wick_ones(ctx, WICK_F32, WICK_DIMS(50, 1)),
                 *by = VEC(ctx, 1, 2, 3, 4), *ids = wick_arange(ctx, WICK_I64, 3, 1, 3);
     wick_tensor *y = wick_mul(wick_mul(wick_cast(table, WICK_F32), scale), by);
-    BENCH_COLLECT(&b, wick_gather(y, 0, ids));
+    FIXTURE_COLLECT(&b, wick_gather(y, 0, ids));
     b.graph->compiled = true;
-    bench_pass(&b, wick_pass_gather_first);
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_gather_first);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 i8[50,4] = data()\n"
                     "%1 f32[50,1] = data()\n"
                     "%2 f32[4] = data()\n"
@@ -22,23 +22,23 @@ TEST(rows_are_gathered_before_they_become_floats) {
                     "%7 f32[3,4] = mul(%5, %6)\n"
                     "%8 f32[3,4] = mul(%7, %2)\n"
                     "return %8\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(gathers_of_as_much_as_there_is_stay) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
-    BENCH_COLLECT(&b, wick_gather(wick_neg(wick_ones(ctx, WICK_F32, WICK_DIMS(3, 4))), 0,
-                                  wick_arange(ctx, WICK_I64, 0, 1, 3)));
+    FIXTURE_COLLECT(
+        &b, wick_gather(wick_neg(wick_ones(ctx, WICK_F32, WICK_DIMS(3, 4))), 0, wick_arange(ctx, WICK_I64, 0, 1, 3)));
     b.graph->compiled = true;
-    bench_pass(&b, wick_pass_gather_first);
+    fixture_pass(&b, wick_pass_gather_first);
     CHECK_GRAPH(&b, "%0 f32[3,4] = data()\n"
                     "%1 i64[3] = data()\n"
                     "%2 f32[3,4] = neg(%0)\n"
                     "%3 f32[3,4] = gather(%2, %1) axis=0\n"
                     "return %3\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* table [6, 4, 5] of numbers, times [4, 1], plus a row of 5: along each axis, with an index of 0, 1 and 2 dims. */

@@ -259,8 +259,8 @@ TEST(a_schedule_runs_the_gradient_of_a_weight_before_what_can_wait) {
 }
 
 TEST(a_schedule_runs_what_frees_memory_first) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     /* Four wide values, each reduced to a number: one of them is enough to be alive, in whatever order they were
      * recorded. */
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(64, 64)), *wide[4], *sum = NULL;
@@ -269,7 +269,7 @@ TEST(a_schedule_runs_what_frees_memory_first) {
         wick_tensor *s = wick_sum(wide[i], WICK_ALL_AXES, false);
         sum = sum ? wick_add(sum, s) : s;
     }
-    BENCH_COLLECT(&b, sum);
+    FIXTURE_COLLECT(&b, sum);
     CHECK_INT(wick_run_passes(b.graph, &(wick_pass_choice){0}, &b.msg), WICK_OK);
     wick_lower l = {.ctx = b.ctx, .graph = b.graph, .arena = &b.arena, .temp = &b.arena, .msg = &b.msg};
     wick_layout layout;
@@ -280,7 +280,7 @@ TEST(a_schedule_runs_what_frees_memory_first) {
     CHECK_INT(wick_plan_memory(&l, &arena, &live), WICK_OK);
     CHECK_MSG(live <= 2 * 64 * 64 * 4 + 4096, "%zu bytes alive", live);
     CHECK(arena <= live + live / 20);
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

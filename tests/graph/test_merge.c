@@ -3,19 +3,19 @@
 #include "graph/graphs.h"
 
 TEST(small_products_of_one_input_become_one) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
     ctx->tuning.cost_step_ns = 1000;
     wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(3, 5)),
                 *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 2)), *v = wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 5));
-    BENCH_COLLECT(&b, wick_neg(wick_relu(wick_add(wick_matmul(x, w), VEC(ctx, 1, 2)))),
-                  wick_neg(wick_relu(wick_add(wick_matmul(x, wick_transpose(v, 0, 1)), VEC(ctx, 1, 2, 3, 4)))));
+    FIXTURE_COLLECT(&b, wick_neg(wick_relu(wick_add(wick_matmul(x, w), VEC(ctx, 1, 2)))),
+                    wick_neg(wick_relu(wick_add(wick_matmul(x, wick_transpose(v, 0, 1)), VEC(ctx, 1, 2, 3, 4)))));
     b.graph->compiled = true;
-    bench_pass(&b, wick_pass_epilogue);
-    bench_pass(&b, wick_pass_dce);
-    bench_pass(&b, wick_pass_merge);
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_epilogue);
+    fixture_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_merge);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[5,2] = data()\n"
                     "%1 f32[2] = data()\n"
                     "%2 f32[4,5] = data()\n"
@@ -30,19 +30,19 @@ TEST(small_products_of_one_input_become_one) {
                     "%11 f32[3,2] = neg(%9)\n"
                     "%12 f32[3,4] = neg(%10)\n"
                     "return %11, %12\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(products_stay_apart_where_that_is_predicted_to_be_faster) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
     ctx->tuning.cost_step_ns = 1; /* and so there is nothing to save */
     wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(8, 5)),
                 *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 16)), *v = wick_ones(ctx, WICK_F32, WICK_DIMS(5, 16));
-    BENCH_COLLECT(&b, wick_neg(wick_matmul(x, w)), wick_neg(wick_matmul(x, v)));
+    FIXTURE_COLLECT(&b, wick_neg(wick_matmul(x, w)), wick_neg(wick_matmul(x, v)));
     b.graph->compiled = true;
-    bench_pass(&b, wick_pass_merge);
+    fixture_pass(&b, wick_pass_merge);
     CHECK_GRAPH(&b, "%0 f32[5,16] = data()\n"
                     "%1 f32[5,16] = data()\n"
                     "%2 f32[8,5] = random_uniform()\n"
@@ -51,7 +51,7 @@ TEST(products_stay_apart_where_that_is_predicted_to_be_faster) {
                     "%5 f32[8,16] = matmul(%2, %1)\n"
                     "%6 f32[8,16] = neg(%5)\n"
                     "return %4, %6\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 typedef struct heads {

@@ -2,27 +2,27 @@
 #include "graph/graphs.h"
 
 TEST(a_graph_prints_values_types_ops_and_attributes) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 3));
-    BENCH_COLLECT(&b,
-                  wick_sum(wick_mul(wick_transpose(x, 0, 1), wick_constant(b.ctx, WICK_F32, 0.5)), WICK_AXES(1), true));
+    FIXTURE_COLLECT(
+        &b, wick_sum(wick_mul(wick_transpose(x, 0, 1), wick_constant(b.ctx, WICK_F32, 0.5)), WICK_AXES(1), true));
     CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
                     "%1 f32[3,2] = permute(%0) axes=1,0\n"
                     "%2 f32[] = constant() value=0.5\n"
                     "%3 f32[3,2] = mul(%1, %2)\n"
                     "%4 f32[3,1] = sum(%3) axes=1 keepdims\n"
                     "return %4\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(simplify_takes_out_what_changes_nothing) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *y = wick_add(x, x);
     wick_tensor *z = wick_sub(wick_div(wick_mul(y, wick_like(y, 1)), wick_like(y, 1)), wick_like(y, 0));
     z = wick_reshape(wick_permute(wick_stop_gradient(z), 1, (int[]){0}), WICK_DIMS(2));
-    BENCH_COLLECT(&b, wick_neg(z));
+    FIXTURE_COLLECT(&b, wick_neg(z));
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = add(%0, %0)\n"
                     "%2 f32[] = constant() value=1\n"
@@ -36,50 +36,50 @@ TEST(simplify_takes_out_what_changes_nothing) {
                     "%10 f32[2] = reshape(%9) to=f32[2]\n"
                     "%11 f32[2] = neg(%10)\n"
                     "return %11\n");
-    bench_pass(&b, wick_pass_simplify);
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_simplify);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = add(%0, %0)\n"
                     "%2 f32[2] = neg(%1)\n"
                     "return %2\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* x + 0 turns -0 into +0; x * 1 flushes a denormal that was given. */
 TEST(simplify_keeps_what_changes_a_bit) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *y = wick_mul(x, wick_like(x, 1)), *z = wick_add(y, wick_like(y, 0));
-    BENCH_COLLECT(&b, z);
-    bench_pass(&b, wick_pass_simplify);
-    CHECK_INT(bench_count(&b, "mul"), 1);
-    CHECK_INT(bench_count(&b, "add"), 1);
-    bench_close(&b);
+    FIXTURE_COLLECT(&b, z);
+    fixture_pass(&b, wick_pass_simplify);
+    CHECK_INT(fixture_count(&b, "mul"), 1);
+    CHECK_INT(fixture_count(&b, "add"), 1);
+    fixture_close(&b);
 }
 
 TEST(simplify_looks_through_expands_that_broadcasting_makes_needless) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 3)), *r = VEC(b.ctx, 1, 2, 3);
-    BENCH_COLLECT(&b, wick_add(x, wick_expand(r, WICK_DIMS(2, 3))));
-    bench_pass(&b, wick_pass_simplify);
-    bench_pass(&b, wick_pass_dce);
+    FIXTURE_COLLECT(&b, wick_add(x, wick_expand(r, WICK_DIMS(2, 3))));
+    fixture_pass(&b, wick_pass_simplify);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
                     "%1 f32[3] = data()\n"
                     "%2 f32[2,3] = add(%0, %1)\n"
                     "return %2\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(fold_computes_ops_of_constants) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2),
                 *c = wick_exp(wick_mul(wick_constant(b.ctx, WICK_F32, 2), wick_constant(b.ctx, WICK_F32, 0)));
     wick_tensor *whole = wick_neg(wick_expand(wick_cast(wick_constant(b.ctx, WICK_I32, 7), WICK_F32), WICK_DIMS(2)));
-    BENCH_COLLECT(&b, wick_add(wick_mul(x, c), whole), wick_mul(x, wick_scalar(b.ctx, WICK_F32, 3)));
-    bench_pass(&b, wick_pass_fold);
-    bench_pass(&b, wick_pass_dce);
+    FIXTURE_COLLECT(&b, wick_add(wick_mul(x, c), whole), wick_mul(x, wick_scalar(b.ctx, WICK_F32, 3)));
+    fixture_pass(&b, wick_pass_fold);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[] = constant() value=1\n"
                     "%2 f32[2] = mul(%0, %1)\n"
@@ -89,7 +89,7 @@ TEST(fold_computes_ops_of_constants) {
                     "%6 f32[] = slot()\n"
                     "%7 f32[2] = mul(%0, %6)\n"
                     "return %5, %7\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(fold_gives_the_bits_that_running_would) {
@@ -113,12 +113,12 @@ TEST(fold_gives_the_bits_that_running_would) {
 }
 
 TEST(cse_makes_equal_nodes_one) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *y = VEC(b.ctx, 1, 2);
     wick_tensor *p = wick_add(wick_exp(x), wick_exp(x)), *q = wick_sub(wick_exp(x), wick_exp(y));
-    BENCH_COLLECT(&b, p, q, wick_sum(x, WICK_ALL_AXES, false), wick_sum(x, WICK_ALL_AXES, true));
-    bench_pass(&b, wick_pass_cse);
+    FIXTURE_COLLECT(&b, p, q, wick_sum(x, WICK_ALL_AXES, false), wick_sum(x, WICK_ALL_AXES, true));
+    fixture_pass(&b, wick_pass_cse);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = data()\n"
                     "%2 f32[2] = exp(%0)\n"
@@ -128,26 +128,26 @@ TEST(cse_makes_equal_nodes_one) {
                     "%6 f32[] = sum(%0) axes=0\n"
                     "%7 f32[1] = sum(%0) axes=0 keepdims\n"
                     "return %3, %5, %6, %7\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(cse_leaves_random_nodes_slots_and_effects_alone) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *u = wick_random_uniform(b.ctx, WICK_F32, WICK_DIMS(2)),
                 *v = wick_random_uniform(b.ctx, WICK_F32, WICK_DIMS(2));
     wick_tensor *s = wick_scalar(b.ctx, WICK_F32, 2), *t = wick_scalar(b.ctx, WICK_F32, 2);
-    BENCH_COLLECT(&b, wick_sub(u, v), wick_sub(s, t));
-    bench_pass(&b, wick_pass_cse);
-    bench_pass(&b, wick_pass_fold);
-    CHECK_INT(bench_count(&b, "random_uniform"), 2);
-    CHECK_INT(bench_count(&b, "slot"), 2);
-    bench_close(&b);
+    FIXTURE_COLLECT(&b, wick_sub(u, v), wick_sub(s, t));
+    fixture_pass(&b, wick_pass_cse);
+    fixture_pass(&b, wick_pass_fold);
+    CHECK_INT(fixture_count(&b, "random_uniform"), 2);
+    CHECK_INT(fixture_count(&b, "slot"), 2);
+    fixture_close(&b);
 }
 
 TEST(dce_drops_what_nothing_needs_and_keeps_effects) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2);
     CHECK_OK(b.ctx, wick_check_finite(wick_log(x)));
     wick_tensor *unused = wick_exp(wick_sin(x)), *y = wick_neg(x);
@@ -157,38 +157,38 @@ TEST(dce_drops_what_nothing_needs_and_keeps_effects) {
     b.graph = wick_graph_from_walk(b.ctx, &b.arena, b.ctx->reached, 2, wanted);
     b.graph->outputs[0] = b.graph->outputs[1];
     b.graph->n_outputs = 1;
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = neg(%0)\n"
                     "%2 f32[2] = log(%0)\n"
                     "%3 f32[2] = check_finite(%2)\n"
                     "return %1\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(expand_grad_writes_the_gradient_out) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *loss = wick_sum(wick_exp(x), WICK_ALL_AXES, false), *g;
     wick_grad(loss, 1, &x, &g);
-    BENCH_COLLECT(&b, g);
+    FIXTURE_COLLECT(&b, g);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = exp(%0)\n"
                     "%2 f32[] = sum(%1) axes=0\n"
                     "%3 f32[2] = grad(%2, %0)\n"
                     "return %3\n");
-    bench_pass(&b, wick_pass_expand_grad);
-    CHECK_INT(bench_count(&b, "grad"), 0);
-    bench_pass(&b, wick_pass_dce);
-    bench_pass(&b, wick_pass_simplify);
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_expand_grad);
+    CHECK_INT(fixture_count(&b, "grad"), 0);
+    fixture_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_simplify);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = exp(%0)\n"
                     "%2 f32[] = constant() value=1\n"
                     "%3 f32[1] = reshape(%2) to=f32[1]\n"
                     "%4 f32[2] = mul(%3, %1)\n" /* broadcasts by itself */
                     "return %4\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* The gradient of exp(x) + sin(x) x, its terms recorded in one order or the other, as compilers evaluate arguments. */
@@ -204,27 +204,27 @@ static void sum_rule(void *user, wick_tensor *g, wick_tensor *y, int n, wick_ten
 TEST(gradients_are_written_out_in_one_order_whatever_order_a_rule_records_in) {
     char first[8192] = "";
     for (int way = 0; way < 2; way++) {
-        bench b;
-        bench_open(&b);
+        fixture b;
+        fixture_open(&b);
         bool transposed = way;
         wick_tensor *x = VEC(b.ctx, 1, 2), *y = wick_add(wick_exp(x), wick_mul(wick_sin(x), x)), *g;
         wick_grad(wick_sum(wick_custom_gradient(y, 1, &x, sum_rule, &transposed), WICK_ALL_AXES, false), 1, &x, &g);
-        bench_collect(&b, 1, &g);
-        bench_pass(&b, wick_pass_expand_grad);
-        bench_pass(&b, wick_pass_dce);
-        CHECK_INT(bench_count(&b, "cos"), 1);
-        if (!way) snprintf(first, sizeof first, "%s", bench_text(&b));
+        fixture_collect(&b, 1, &g);
+        fixture_pass(&b, wick_pass_expand_grad);
+        fixture_pass(&b, wick_pass_dce);
+        CHECK_INT(fixture_count(&b, "cos"), 1);
+        if (!way) snprintf(first, sizeof first, "%s", fixture_text(&b));
         CHECK_GRAPH(&b, first);
-        bench_close(&b);
+        fixture_close(&b);
     }
 }
 
 TEST(fuse_joins_elementwise_nodes_and_the_reduction_at_their_end) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 3)), *y = VEC(b.ctx, 1, 2, 3);
-    BENCH_COLLECT(&b, wick_sum(wick_mul(wick_exp(x), y), WICK_AXES(1), false));
-    bench_pass(&b, wick_pass_fuse);
+    FIXTURE_COLLECT(&b, wick_sum(wick_mul(wick_exp(x), y), WICK_AXES(1), false));
+    fixture_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
                     "%1 f32[3] = data()\n"
                     "%2 f32[2] = fused(%0, %1)\n"
@@ -233,30 +233,30 @@ TEST(fuse_joins_elementwise_nodes_and_the_reduction_at_their_end) {
                     "  %2 f32[2] = sum(%1) axes=1\n"
                     "  return %2\n"
                     "return %2\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(fuse_gives_a_group_several_results) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *e = wick_exp(x), *n = wick_neg(e);
-    BENCH_COLLECT(&b, e, n);
-    bench_pass(&b, wick_pass_fuse);
+    FIXTURE_COLLECT(&b, e, n);
+    fixture_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2], %2 f32[2] = fused(%0)\n"
                     "  %0 f32[2] = exp(a)\n"
                     "  %1 f32[2] = neg(%0)\n"
                     "  return %0, %1\n"
                     "return %1, %2\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(fuse_keeps_the_terms_of_a_sum_with_the_sum) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *e = wick_exp(x), *s = wick_sum(wick_square(e), WICK_ALL_AXES, false);
-    BENCH_COLLECT(&b, e, s); /* e is seen from outside: its squares are not */
-    bench_pass(&b, wick_pass_fuse);
+    FIXTURE_COLLECT(&b, e, s); /* e is seen from outside: its squares are not */
+    fixture_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = exp(%0)\n"
                     "%2 f32[] = fused(%1)\n"
@@ -264,18 +264,18 @@ TEST(fuse_keeps_the_terms_of_a_sum_with_the_sum) {
                     "  %1 f32[] = sum(%0) axes=0\n"
                     "  return %1\n"
                     "return %1, %2\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* The product of what is stored anyway waits with its reader for the sum; bools are stored, which takes less than to
  * read e again. */
 TEST(fuse_makes_where_it_is_read_what_would_be_stored_to_wait) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 4)), *row = VEC(b.ctx, 1, 2, 3, 4), *e = wick_exp(x),
                 *s = wick_sum(e, WICK_AXES(0), true);
-    BENCH_COLLECT(&b, wick_add(wick_mul(e, row), s), wick_where(wick_gt(e, row), s, s));
-    bench_pass(&b, wick_pass_fuse);
+    FIXTURE_COLLECT(&b, wick_add(wick_mul(e, row), s), wick_where(wick_gt(e, row), s, s));
+    fixture_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[2,4] = data()\n"
                     "%1 f32[4] = data()\n"
                     "%2 f32[2,4], %3 bool[2,4] = fused(%0, %1)\n"
@@ -289,18 +289,18 @@ TEST(fuse_makes_where_it_is_read_what_would_be_stored_to_wait) {
                     "  return %1\n"
                     "%6 f32[2,4] = where(%3, %4, %4)\n"
                     "return %5, %6\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* Sums of wide rows to columns begin their program anew on each part of a row. */
 TEST(fuse_leaves_apart_what_is_predicted_to_be_faster_so) {
     for (int wins = 0; wins < 2; wins++) {
-        bench b;
-        bench_open(&b);
+        fixture b;
+        fixture_open(&b);
         b.ctx->tuning.cost_piece_ns = wins ? 1 : 100000;
         wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(8, 1024));
-        BENCH_COLLECT(&b, wick_sum(wick_square(x), WICK_AXES(0), false));
-        bench_pass(&b, wick_pass_fuse);
+        FIXTURE_COLLECT(&b, wick_sum(wick_square(x), WICK_AXES(0), false));
+        fixture_pass(&b, wick_pass_fuse);
         CHECK_GRAPH(&b, wins ? "%0 f32[8,1024] = data()\n"
                                "%1 f32[1024] = fused(%0)\n"
                                "  %0 f32[8,1024] = square(a)\n"
@@ -311,32 +311,32 @@ TEST(fuse_leaves_apart_what_is_predicted_to_be_faster_so) {
                                "%1 f32[8,1024] = square(%0)\n"
                                "%2 f32[1024] = sum(%1) axes=0\n"
                                "return %2\n");
-        bench_close(&b);
+        fixture_close(&b);
     }
 }
 /* A program of many registers works on small blocks, each of which begins every op. */
 TEST(fuse_takes_elementwise_ops_where_that_is_predicted_to_be_faster) {
     for (int wins = 0; wins < 2; wins++) {
-        bench b;
-        bench_open(&b);
+        fixture b;
+        fixture_open(&b);
         b.ctx->tuning.cost_block_ns = wins ? 1 : 100000;
         b.ctx->tuning.cost_step_ns = 1;
-        BENCH_COLLECT(&b, wick_exp(wick_sqrt(wick_ones(b.ctx, WICK_F32, WICK_DIMS(8, 1024)))));
-        bench_pass(&b, wick_pass_fuse);
-        CHECK_INT(bench_count(&b, "fused"), wins);
-        CHECK_INT(bench_count(&b, "exp"), !wins);
-        bench_close(&b);
+        FIXTURE_COLLECT(&b, wick_exp(wick_sqrt(wick_ones(b.ctx, WICK_F32, WICK_DIMS(8, 1024)))));
+        fixture_pass(&b, wick_pass_fuse);
+        CHECK_INT(fixture_count(&b, "fused"), wins);
+        CHECK_INT(fixture_count(&b, "exp"), !wins);
+        fixture_close(&b);
     }
 }
 
 /* What a batch norm does: x - mean is wanted by its variance, its values and its gradient. */
 TEST(rematerialise_makes_cheap_values_again_for_each_reader) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     b.ctx->tuning.cost_light_rate = 60000; /* as where vectors are wide: making it again wins */
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 4096)), *m = VEC(b.ctx, 1), *d = wick_sub(x, m);
-    BENCH_COLLECT(&b, wick_sum(d, WICK_ALL_AXES, false), wick_exp(d), wick_neg(d));
-    bench_pass(&b, wick_pass_rematerialise);
+    FIXTURE_COLLECT(&b, wick_sum(d, WICK_ALL_AXES, false), wick_exp(d), wick_neg(d));
+    fixture_pass(&b, wick_pass_rematerialise);
     CHECK_GRAPH(&b, "%0 f32[2,4096] = data()\n"
                     "%1 f32[1] = data()\n"
                     "%2 f32[2,4096] = sub(%0, %1)\n"
@@ -346,26 +346,26 @@ TEST(rematerialise_makes_cheap_values_again_for_each_reader) {
                     "%6 f32[2,4096] = exp(%4)\n"
                     "%7 f32[2,4096] = neg(%2)\n"
                     "return %5, %6, %7\n");
-    bench_pass(&b, wick_pass_fuse); /* two that come together are one again */
-    bench_close(&b);
+    fixture_pass(&b, wick_pass_fuse); /* two that come together are one again */
+    fixture_close(&b);
 }
 
 TEST(rematerialise_stores_what_is_predicted_to_be_faster_so) {
     for (int wins = 0; wins < 2; wins++) {
-        bench b;
-        bench_open(&b);
+        fixture b;
+        fixture_open(&b);
         b.ctx->tuning.cost_light_rate = wins ? 100000000 : 1;
         wick_tensor *d = wick_sub(wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 4096)), VEC(b.ctx, 1));
-        BENCH_COLLECT(&b, wick_exp(d), wick_sum(d, WICK_ALL_AXES, false));
-        bench_pass(&b, wick_pass_rematerialise);
-        CHECK_INT(bench_count(&b, "sub"), wins ? 2 : 1);
-        bench_close(&b);
+        FIXTURE_COLLECT(&b, wick_exp(d), wick_sum(d, WICK_ALL_AXES, false));
+        fixture_pass(&b, wick_pass_rematerialise);
+        CHECK_INT(fixture_count(&b, "sub"), wins ? 2 : 1);
+        fixture_close(&b);
     }
 }
 
 TEST(rematerialise_leaves_what_must_be_stored_or_costs_more) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(64, 64)), *m = VEC(b.ctx, 1), *small = VEC(b.ctx, 1, 2);
     wick_tensor *two = wick_mul(x, wick_from(b.ctx, WICK_F32, WICK_DIMS(64, 64), (float[4096]){1}));
     wick_tensor *dear = wick_exp(x), *product = wick_add(x, m), *chain = wick_mul(wick_exp(wick_sub(x, m)), m),
@@ -376,65 +376,65 @@ TEST(rematerialise_leaves_what_must_be_stored_or_costs_more) {
         results[2 * i + 1] = i == 2 ? wick_matmul(pairs[i], pairs[i]) : wick_log(pairs[i]);
     }
     results[12] = out; /* a result itself */
-    bench_collect(&b, 13, results);
+    fixture_collect(&b, 13, results);
     const size_t before = b.graph->n;
-    bench_pass(&b, wick_pass_rematerialise);
+    fixture_pass(&b, wick_pass_rematerialise);
     CHECK_INT(b.graph->n, before);
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(epilogue_adds_no_bias_behind_a_relu) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_zeros(b.ctx, WICK_F32, WICK_DIMS(2, 3)), *w = wick_zeros(b.ctx, WICK_F32, WICK_DIMS(3, 2));
-    BENCH_COLLECT(&b, wick_add(wick_relu(wick_matmul(x, w)), VEC(b.ctx, 1, 2)));
-    bench_pass(&b, wick_pass_epilogue);
-    bench_pass(&b, wick_pass_dce);
+    FIXTURE_COLLECT(&b, wick_add(wick_relu(wick_matmul(x, w)), VEC(b.ctx, 1, 2)));
+    fixture_pass(&b, wick_pass_epilogue);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
                     "%1 f32[3,2] = data()\n"
                     "%2 f32[2] = data()\n"
                     "%3 f32[2,2] = matmul(%0, %1) relu\n"
                     "%4 f32[2,2] = add(%3, %2)\n"
                     "return %4\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* y needs a sum of e, so it cannot run with e: the group would wait for itself. */
 TEST(fuse_never_makes_a_cycle) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *e = wick_exp(x), *y = wick_div(e, wick_sum(e, WICK_ALL_AXES, false));
-    BENCH_COLLECT(&b, y);
-    bench_pass(&b, wick_pass_fuse);
+    FIXTURE_COLLECT(&b, y);
+    fixture_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = exp(%0)\n"
                     "%2 f32[] = sum(%1) axes=0\n"
                     "%3 f32[2] = div(%1, %2)\n"
                     "return %3\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(fuse_does_not_look_through_values_that_a_store_rounds) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *h = wick_cast(wick_exp(x), WICK_F16), *y = wick_exp(wick_cast(h, WICK_F32));
-    BENCH_COLLECT(&b, y);
-    bench_pass(&b, wick_pass_fuse);
-    CHECK_INT(bench_count(&b, "fused"), 2); /* exp with the cast to f16; the cast back with exp */
-    bench_close(&b);
+    FIXTURE_COLLECT(&b, y);
+    fixture_pass(&b, wick_pass_fuse);
+    CHECK_INT(fixture_count(&b, "fused"), 2); /* exp with the cast to f16; the cast back with exp */
+    fixture_close(&b);
 }
 
 /* Random expression graphs: however they are rewritten, values stay to the bit. */
 TEST(transpose_turns_products_and_what_widens_them) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_BF16, WICK_DIMS(4, 3)), *a = wick_ones(b.ctx, WICK_BF16, WICK_DIMS(3, 2));
     wick_tensor *read_twice = wick_matmul(x, wick_neg(a));
-    BENCH_COLLECT(&b, wick_transpose(wick_matmul(x, a), 0, 1),
-                  wick_transpose(wick_cast(wick_matmul(x, wick_abs(a)), WICK_F32), 0, 1),
-                  wick_transpose(wick_cast(read_twice, WICK_F32), 0, 1), wick_abs(read_twice));
-    bench_pass(&b, wick_pass_transpose);
-    bench_pass(&b, wick_pass_dce);
+    FIXTURE_COLLECT(&b, wick_transpose(wick_matmul(x, a), 0, 1),
+                    wick_transpose(wick_cast(wick_matmul(x, wick_abs(a)), WICK_F32), 0, 1),
+                    wick_transpose(wick_cast(read_twice, WICK_F32), 0, 1), wick_abs(read_twice));
+    fixture_pass(&b, wick_pass_transpose);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 bf16[4,3] = data()\n"
                     "%1 bf16[3,2] = data()\n"
                     "%2 bf16[2,3] = permute(%1) axes=1,0\n"
@@ -451,7 +451,7 @@ TEST(transpose_turns_products_and_what_widens_them) {
                     "%13 f32[2,4] = permute(%12) axes=1,0\n"
                     "%14 bf16[4,2] = abs(%11)\n"
                     "return %4, %9, %13, %14\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(random_graphs_keep_their_bits_through_all_passes) {
@@ -504,17 +504,17 @@ TEST(random_graphs_keep_their_bits_through_all_passes) {
 static wick_tensor *number(wick_context *ctx, wick_dtype d, double x) { return wick_constant(ctx, d, x); }
 
 TEST(quantize_makes_an_integer_convolution_with_its_bias_and_bounds) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 3, 4, 4)),
                 *w = wick_ones(b.ctx, WICK_I8, WICK_DIMS(2, 3, 3, 3)), *bias = VEC(b.ctx, 1, 2);
     wick_tensor *fx = wick_dequantize(x, number(b.ctx, WICK_F32, 0.5), number(b.ctx, WICK_U8, 7), 0),
                 *fw = wick_dequantize(w, VEC(b.ctx, 1, 2), number(b.ctx, WICK_I8, 0), 0);
     wick_tensor *y = wick_clip(wick_conv(fx, fw, bias, &(wick_conv_options){.pad = {1, 1}}), 0, 6);
-    BENCH_COLLECT(&b, wick_quantize(y, number(b.ctx, WICK_F32, 0.25), number(b.ctx, WICK_U8, 3), 0, WICK_U8));
-    CHECK_INT(bench_count(&b, "conv"), 1);
-    CHECK_INT(bench_count(&b, "dequantize"), 2);
-    bench_pass(&b, wick_pass_quantize);
+    FIXTURE_COLLECT(&b, wick_quantize(y, number(b.ctx, WICK_F32, 0.25), number(b.ctx, WICK_U8, 3), 0, WICK_U8));
+    CHECK_INT(fixture_count(&b, "conv"), 1);
+    CHECK_INT(fixture_count(&b, "dequantize"), 2);
+    fixture_pass(&b, wick_pass_quantize);
     CHECK_GRAPH(&b, "%0 u8[1,3,4,4] = data()\n"
                     "%1 i8[2,3,3,3] = data()\n"
                     "%2 f32[2] = data()\n"
@@ -526,19 +526,19 @@ TEST(quantize_makes_an_integer_convolution_with_its_bias_and_bounds) {
                     "%8 u8[1,2,4,4] = int8_conv(%0, %1, %5, %4, %2, %6, %7, %3) a_zero a_scale b_scale scale zero bias "
                     "low=0 high=6 pad=1,1\n"
                     "return %8\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(quantize_makes_an_integer_product_with_a_row_and_relu_or_a_real_result) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_I8, WICK_DIMS(4, 3)), *w = wick_ones(b.ctx, WICK_I8, WICK_DIMS(2, 3)),
                 *s = number(b.ctx, WICK_F32, 0.5);
     wick_tensor *fx = wick_dequantize(x, s, NULL, 0), *fw = wick_dequantize(w, VEC(b.ctx, 1, 2), NULL, 0);
     wick_tensor *y = wick_relu(wick_add(wick_matmul(fx, wick_transpose(fw, 0, 1)), VEC(b.ctx, 3, 4)));
-    BENCH_COLLECT(&b, wick_quantize(y, s, NULL, 0, WICK_I8),
-                  wick_matmul(fx, wick_dequantize(wick_reshape(w, WICK_DIMS(3, 2)), s, NULL, 0)));
-    bench_pass(&b, wick_pass_quantize);
+    FIXTURE_COLLECT(&b, wick_quantize(y, s, NULL, 0, WICK_I8),
+                    wick_matmul(fx, wick_dequantize(wick_reshape(w, WICK_DIMS(3, 2)), s, NULL, 0)));
+    fixture_pass(&b, wick_pass_quantize);
     CHECK_GRAPH(&b, "%0 i8[4,3] = data()\n"
                     "%1 i8[2,3] = data()\n"
                     "%2 f32[2] = data()\n"
@@ -549,21 +549,21 @@ TEST(quantize_makes_an_integer_product_with_a_row_and_relu_or_a_real_result) {
                     "%7 i8[3,2] = reshape(%1) to=i8[3,2]\n"
                     "%8 f32[4,2] = int8_matmul(%0, %7, %4, %4) a_scale b_scale\n"
                     "return %6, %8\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(quantize_moves_bytes_where_both_sides_have_one_scale) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2, 6)), *s = number(b.ctx, WICK_F32, 0.5),
                 *z = number(b.ctx, WICK_U8, 3);
     wick_tensor *same_s = number(b.ctx, WICK_F32, 0.5), *other = number(b.ctx, WICK_F32, 0.25);
     wick_tensor *f = wick_dequantize(q, s, z, 0), *moved = wick_transpose(wick_reshape(f, WICK_DIMS(3, 4)), 0, 1),
                 *joined = wick_concat(2, (wick_tensor *[]){f, f}, 0);
-    BENCH_COLLECT(&b, wick_quantize(moved, same_s, z, 0, WICK_U8), wick_quantize(joined, s, z, 0, WICK_U8),
-                  wick_quantize(wick_reshape(f, WICK_DIMS(12)), other, z, 0, WICK_U8),
-                  wick_neg(wick_quantize(f, s, z, 0, WICK_U8)));
-    bench_pass(&b, wick_pass_quantize);
+    FIXTURE_COLLECT(&b, wick_quantize(moved, same_s, z, 0, WICK_U8), wick_quantize(joined, s, z, 0, WICK_U8),
+                    wick_quantize(wick_reshape(f, WICK_DIMS(12)), other, z, 0, WICK_U8),
+                    wick_neg(wick_quantize(f, s, z, 0, WICK_U8)));
+    fixture_pass(&b, wick_pass_quantize);
     CHECK_GRAPH(&b, "%0 u8[2,6] = data()\n"
                     "%1 f32[] = constant() value=0.5\n"
                     "%2 u8[] = constant() value=3\n"
@@ -576,30 +576,30 @@ TEST(quantize_moves_bytes_where_both_sides_have_one_scale) {
                     "%9 u8[12] = quantize(%7, %8, %2)\n"
                     "%10 u8[2,6] = neg(%0)\n"
                     "return %5, %6, %9, %10\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* Only where one scale above 0 is on both sides. */
 TEST(quantize_pools_bytes_without_their_scale) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     const wick_pool_options o = {.kernel = {2}};
     wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 2, 6)), *s = number(b.ctx, WICK_F32, 0.5),
                 *z = number(b.ctx, WICK_U8, 3), *negative = number(b.ctx, WICK_F32, -0.5);
     wick_tensor *f = wick_dequantize(q, s, z, 0), *transposed = wick_dequantize(q, negative, z, 0);
-    BENCH_COLLECT(&b, wick_quantize(wick_max_pool(f, &o), s, z, 0, WICK_U8),
-                  wick_quantize(wick_max_pool(transposed, &o), negative, z, 0, WICK_U8),
-                  wick_quantize(wick_max_pool(f, &o), negative, z, 0, WICK_U8));
-    bench_pass(&b, wick_pass_quantize);
-    CHECK_INT(bench_count(&b, "quantize"), 2);
-    CHECK_INT(bench_count(&b, "max_pool"), 3);
-    bench_close(&b);
+    FIXTURE_COLLECT(&b, wick_quantize(wick_max_pool(f, &o), s, z, 0, WICK_U8),
+                    wick_quantize(wick_max_pool(transposed, &o), negative, z, 0, WICK_U8),
+                    wick_quantize(wick_max_pool(f, &o), negative, z, 0, WICK_U8));
+    fixture_pass(&b, wick_pass_quantize);
+    CHECK_INT(fixture_count(&b, "quantize"), 2);
+    CHECK_INT(fixture_count(&b, "max_pool"), 3);
+    fixture_close(&b);
 }
 
 /* To the bit, and the numbers that only bytes have. */
 TEST(pooled_bytes_are_those_that_floats_give) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     uint8_t bytes[2 * 3 * 64];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 37 + i / 7);
     for (int is_signed = 0; is_signed < 2; is_signed++) {
@@ -616,17 +616,17 @@ TEST(pooled_bytes_are_those_that_floats_give) {
                   WICK_OK);
         CHECK(differ == 0);
     }
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(expand_quantize_writes_out_what_is_left) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2, 3)), *z = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2));
-    BENCH_COLLECT(&b, wick_quantize(wick_exp(wick_dequantize(q, VEC(b.ctx, 1, 2), z, 0)), number(b.ctx, WICK_F32, 0.5),
-                                    NULL, 0, WICK_I8));
-    bench_pass(&b, wick_pass_expand_quantize);
-    bench_pass(&b, wick_pass_dce);
+    FIXTURE_COLLECT(&b, wick_quantize(wick_exp(wick_dequantize(q, VEC(b.ctx, 1, 2), z, 0)),
+                                      number(b.ctx, WICK_F32, 0.5), NULL, 0, WICK_I8));
+    fixture_pass(&b, wick_pass_expand_quantize);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 u8[2,3] = data()\n"
                     "%1 f32[2] = data()\n"
                     "%2 u8[2] = data()\n"
@@ -647,7 +647,7 @@ TEST(expand_quantize_writes_out_what_is_left) {
                     "%17 i32[2,3] = minimum(%15, %16)\n"
                     "%18 i8[2,3] = cast(%17) to=i8\n"
                     "return %18\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* A network quantised, with the passes and without: no more than a step apart. */

@@ -4,15 +4,15 @@
 #include "wick/pointwise.h"
 
 TEST(programs_behind_products_are_marked) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_context *ctx = b.ctx;
     wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(3, 5)),
                 *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 2)), *r = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 2));
     wick_tensor *y = wick_matmul(x, w);
-    BENCH_COLLECT(&b, wick_tanh(wick_add(wick_sigmoid(y), r)),
-                  wick_mul(y, wick_random_uniform(ctx, WICK_F32, WICK_DIMS(2, 3, 2))), wick_neg(x));
-    bench_pass(&b, wick_pass_fuse);
+    FIXTURE_COLLECT(&b, wick_tanh(wick_add(wick_sigmoid(y), r)),
+                    wick_mul(y, wick_random_uniform(ctx, WICK_F32, WICK_DIMS(2, 3, 2))), wick_neg(x));
+    fixture_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[5,2] = data()\n"
                     "%1 f32[3,2] = data()\n"
                     "%2 f32[3,5] = random_uniform()\n"
@@ -26,7 +26,7 @@ TEST(programs_behind_products_are_marked) {
                     "%6 f32[2,3,2] = mul(%3, %5)\n"
                     "%7 f32[3,5] = neg(%2)\n"
                     "return %4, %6, %7\n");
-    bench_pass(&b, wick_pass_ride);
+    fixture_pass(&b, wick_pass_ride);
     CHECK_GRAPH(&b, "%0 f32[5,2] = data()\n"
                     "%1 f32[3,2] = data()\n"
                     "%2 f32[3,5] = random_uniform()\n"
@@ -40,7 +40,7 @@ TEST(programs_behind_products_are_marked) {
                     "%6 f32[2,3,2] = mul(%3, %5)\n"
                     "%7 f32[3,5] = neg(%2)\n"
                     "return %4, %6, %7\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 static wick_status two_of_a_row(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {

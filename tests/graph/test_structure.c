@@ -1,7 +1,7 @@
 /* What the IR can hold: regions, symbolic dims, nodes with several results. */
 #include "graph/graphs.h"
 
-static wick_node *input(bench *b, wick_graph *g, int64_t index, wick_type type) {
+static wick_node *input(fixture *b, wick_graph *g, int64_t index, wick_type type) {
     wick_input_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.type = type;
@@ -11,7 +11,7 @@ static wick_node *input(bench *b, wick_graph *g, int64_t index, wick_type type) 
     b->ctx->target = NULL;
     return n;
 }
-static void returns(bench *b, wick_graph *g, wick_value *v) {
+static void returns(fixture *b, wick_graph *g, wick_value *v) {
     g->outputs = wick_arena_alloc(&b->arena, sizeof *g->outputs);
     g->outputs[0] = v;
     g->n_outputs = 1;
@@ -20,8 +20,8 @@ static void returns(bench *b, wick_graph *g, wick_value *v) {
 /* ---- symbolic dims ----------------------------------------------------------------------------------------------- */
 
 /* relu(x [batch, 3] w [3, 4]), then its mean over axis 1, for any batch in 1..64 */
-static wick_graph *ranged(bench *b) {
-    bench_open(b);
+static wick_graph *ranged(fixture *b) {
+    fixture_open(b);
     wick_graph *g = b->graph = wick_graph_new(b->ctx, &b->arena);
     int64_t batch = wick_graph_symbol(g, "batch", 1, 64);
     CHECK(WICK_IS_SYMBOL(batch));
@@ -38,7 +38,7 @@ static wick_graph *ranged(bench *b) {
 }
 
 TEST(symbolic_dims_flow_through_shape_rules_and_print_by_name) {
-    bench b;
+    fixture b;
     wick_graph *g = ranged(&b);
     CHECK_GRAPH(&b, "batch in 1..64\n"
                     "%0 f32[batch,3] = input() index=0\n"
@@ -49,11 +49,11 @@ TEST(symbolic_dims_flow_through_shape_rules_and_print_by_name) {
                     "return %4\n");
     CHECK_INT(wick_graph_verify(g, &b.msg), WICK_OK);
     CHECK(!wick_type_is_static(&g->nodes[4]->out[0].type));
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(binding_symbols_gives_a_static_graph) {
-    bench b;
+    fixture b;
     wick_graph *g = ranged(&b);
     CHECK_INT(wick_graph_bind(g, (int64_t[]){17}, &b.msg), WICK_OK);
     CHECK_GRAPH(&b, "%0 f32[17,3] = input() index=0\n"
@@ -64,23 +64,23 @@ TEST(binding_symbols_gives_a_static_graph) {
                     "return %4\n");
     CHECK_INT(wick_graph_verify(g, &b.msg), WICK_OK);
     CHECK_INT(((const wick_input_attr *)g->nodes[0]->attr)->type.dims[0], 17);
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(an_extent_outside_its_range_is_refused_by_name) {
-    bench b;
+    fixture b;
     wick_graph *g = ranged(&b);
     CHECK_INT(wick_graph_bind(g, (int64_t[]){65}, &b.msg), WICK_ERR_SHAPE);
     CHECK_STR_HAS(b.msg.text, "batch is 65, outside its range 1..64");
     CHECK_INT(wick_graph_bind(g, (int64_t[]){0}, &b.msg), WICK_ERR_SHAPE);
     CHECK_INT(WICK_SYMBOL_OF(g->nodes[2]->out[0].type.dims[0]), 0); /* unchanged */
     CHECK_INT(wick_graph_bind(g, (int64_t[]){1}, &b.msg), WICK_OK);
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(different_symbols_do_not_broadcast_and_the_same_one_does) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_graph *g = b.graph = wick_graph_new(b.ctx, &b.arena);
     int64_t m = wick_graph_symbol(g, "m", 1, 8), n = wick_graph_symbol(g, "n", 1, 8);
     wick_node *x = input(&b, g, 0, (wick_type){.dims = {m}, .dtype = WICK_F32, .rank = 1});
@@ -91,12 +91,12 @@ TEST(different_symbols_do_not_broadcast_and_the_same_one_does) {
     CHECK_POISON(wick_add(hx, wick_constant(b.ctx, WICK_F32, 1)), WICK_OK, "");
     CHECK_POISON(wick_add(hx, hy), WICK_ERR_SHAPE, "add(f32[s0], f32[s1])");
     b.ctx->target = NULL;
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 TEST(a_graph_with_symbols_of_which_two_meet_in_one_op_binds_both) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_graph *g = b.graph = wick_graph_new(b.ctx, &b.arena);
     int64_t m = wick_graph_symbol(g, "m", 1, 8), k = wick_graph_symbol(g, "k", 2, 8);
     wick_node *x = input(&b, g, 0, (wick_type){.dims = {m, k}, .dtype = WICK_F32, .rank = 2});
@@ -108,19 +108,19 @@ TEST(a_graph_with_symbols_of_which_two_meet_in_one_op_binds_both) {
     returns(&b, g, p->value);
     CHECK_INT(wick_graph_verify(g, &b.msg), WICK_OK);
     CHECK_INT(wick_graph_bind(g, (int64_t[]){3, 4}, &b.msg), WICK_OK);
-    CHECK_STR_HAS(bench_text(&b), "f32[3,5] = matmul(%0, %1)");
-    bench_close(&b);
+    CHECK_STR_HAS(fixture_text(&b), "f32[3,5] = matmul(%0, %1)");
+    fixture_close(&b);
 }
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 TEST(a_region_has_parameters_nodes_and_results_of_its_own) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = VEC(b.ctx, 1, 2), *y = VEC(b.ctx, 3, 4);
-    BENCH_COLLECT(&b, wick_mul(wick_add(x, y), wick_exp(wick_add(x, y))));
-    bench_pass(&b, wick_pass_cse);
-    bench_pass(&b, wick_pass_fuse);
+    FIXTURE_COLLECT(&b, wick_mul(wick_add(x, y), wick_exp(wick_add(x, y))));
+    fixture_pass(&b, wick_pass_cse);
+    fixture_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[2] = data()\n"
                     "%1 f32[2] = data()\n"
                     "%2 f32[2] = fused(%0, %1)\n"
@@ -137,7 +137,7 @@ TEST(a_region_has_parameters_nodes_and_results_of_its_own) {
     const wick_node *copy = wick_graph_copy_node(g, fused, in);
     REQUIRE(copy != NULL);
     CHECK(copy->regions == fused->regions && copy->n_regions == 1);
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* ---- several results --------------------------------------------------------------------------------------------- */

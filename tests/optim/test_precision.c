@@ -8,17 +8,17 @@
 #include "wick/wick.h"
 
 TEST(products_narrow_and_the_rest_stays_wide) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 3)), *w = wick_ones(b.ctx, WICK_F32, WICK_DIMS(3, 3));
     wick_tensor *y = wick_matmul(x, w), *z = wick_matmul(wick_transpose(y, 0, 1), y);
-    BENCH_COLLECT(&b, wick_exp(z));
-    bench_pass(&b, wick_pass_precision);
-    CHECK_INT(bench_count(&b, "cast"), 0);
+    FIXTURE_COLLECT(&b, wick_exp(z));
+    fixture_pass(&b, wick_pass_precision);
+    CHECK_INT(fixture_count(&b, "cast"), 0);
     wick_planning planning = {.precision = WICK_BF16};
     b.graph->planning = &planning;
-    bench_pass(&b, wick_pass_precision);
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_precision);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
                     "%1 f32[3,3] = data()\n"
                     "%2 bf16[2,3] = cast(%0) to=bf16\n"
@@ -29,20 +29,20 @@ TEST(products_narrow_and_the_rest_stays_wide) {
                     "%7 f32[3,3] = cast(%6) to=f32\n"
                     "%8 f32[3,3] = exp(%7)\n"
                     "return %8\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 /* Convolutions have kernels of f32 alone: their operands and results are rounded. */
 TEST(convolutions_round_operands_and_results) {
-    bench b;
-    bench_open(&b);
+    fixture b;
+    fixture_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(1, 1, 4)),
                 *w = wick_ones(b.ctx, WICK_F32, WICK_DIMS(1, 1, 2));
-    BENCH_COLLECT(&b, wick_relu(wick_conv(x, w, NULL, NULL)));
+    FIXTURE_COLLECT(&b, wick_relu(wick_conv(x, w, NULL, NULL)));
     wick_planning planning = {.precision = WICK_F16};
     b.graph->planning = &planning;
-    bench_pass(&b, wick_pass_precision);
-    bench_pass(&b, wick_pass_dce);
+    fixture_pass(&b, wick_pass_precision);
+    fixture_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[1,1,4] = data()\n"
                     "%1 f32[1,1,2] = data()\n"
                     "%2 f16[1,1,4] = cast(%0) to=f16\n"
@@ -54,7 +54,7 @@ TEST(convolutions_round_operands_and_results) {
                     "%8 f32[1,1,3] = cast(%7) to=f32\n"
                     "%9 f32[1,1,3] = relu(%8)\n"
                     "return %9\n");
-    bench_close(&b);
+    fixture_close(&b);
 }
 
 static wick_status product_of_a_convolution(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {

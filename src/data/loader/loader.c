@@ -41,25 +41,25 @@ void wick_loader_tasks(void *arg, int number, int64_t begin, int64_t end, int wo
     wick_slot *slot = &l->slots[number];
     uint64_t none = 0;
     wick_trace_hook *trace = &l->ctx->trace;
-    wick_recorder *recorder = l->benches[worker].recorder = wick_trace_enter(trace);
+    wick_recorder *recorder = l->scratches[worker].recorder = wick_trace_enter(trace);
     const uint64_t opened = recorder ? wick_recorder_open(recorder, WICK_SPAN_MAKE, flow_of(slot)) : 0;
     const uint64_t start = wick_now_ns(), computed = thread_ns();
     if (!atomic_load_explicit(&slot->begun, memory_order_relaxed))
         atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
-    for (int64_t i = begin; i < end && !wick_worker_pool_halted(l->crew); i++) {
+    for (int64_t i = begin; i < end && !wick_worker_pool_halted(l->pool); i++) {
         if (i < slot->from || i >= slot->to || (i >= slot->made_from && i < slot->made_to)) continue;
         wick_fault fault = {""};
-        const wick_status status = wick_make_sample(&l->pipeline, &l->benches[worker], slot, i, &fault);
+        const wick_status status = wick_make_sample(&l->pipeline, &l->scratches[worker], slot, i, &fault);
         if (WICK_LIKELY(status == WICK_OK)) continue;
         slot->failed[i] = 1;
         note_fault(l, number, i, status, &fault);
     }
     if (l->pipeline.mixes && atomic_fetch_sub(&slot->rest, end - begin) == end - begin &&
-        !wick_worker_pool_halted(l->crew))
-        wick_mix_batch(&l->pipeline, &l->benches[worker], slot);
+        !wick_worker_pool_halted(l->pool))
+        wick_mix_batch(&l->pipeline, &l->scratches[worker], slot);
     const uint64_t end_ns = wick_now_ns();
-    atomic_fetch_add_explicit(&l->benches[worker].real, end_ns - start, memory_order_relaxed);
-    atomic_fetch_add_explicit(&l->benches[worker].cpu, thread_ns() - computed, memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->scratches[worker].real, end_ns - start, memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->scratches[worker].cpu, thread_ns() - computed, memory_order_relaxed);
     /* the last one's stays: about when the batch was whole */
     atomic_store_explicit(&slot->ended, end_ns, memory_order_relaxed);
     if (!recorder) return;
@@ -140,7 +140,7 @@ static wick_status give_out(wick_loader *l) {
             s->made_from = s->made_to = 0;
             const int64_t own = part_of(l, s->n);
             if (own && reads_disk(l)) wick_dataset_ahead(l->pipeline.dataset, s->samples + s->from, own);
-            wick_worker_pool_give(l->crew, number, s->n);
+            wick_worker_pool_give(l->pool, number, s->n);
         }
         l->next = end;
         l->number++;
@@ -161,7 +161,7 @@ static void complete(wick_loader *l, wick_slot *s) {
 }
 
 static void forget(wick_loader *l) {
-    wick_worker_pool_halt(l->crew);
+    wick_worker_pool_halt(l->pool);
     l->busy = 0;
     l->held = -1;
 }
@@ -276,7 +276,7 @@ static void follow_latency(wick_loader *l, uint64_t now) {
 
 void wick_loader_waited(wick_loader *l, uint64_t now, uint64_t waited, int full, int given) {
     if (l->options.adaptive && l->options.workers && wick_pace_follow(&l->pace, now, waited, full, given))
-        wick_worker_pool_allow(l->crew, l->pace.workers);
+        wick_worker_pool_allow(l->pool, l->pace.workers);
 }
 
 /* Which worker makes a sample is nobody's concern but time's. */
@@ -285,11 +285,11 @@ static void follow_samples(wick_loader *l) {
     if (l->batches % BATCHES != 1) return;
     uint64_t real = 0;
     for (int i = 0; i <= l->options.workers; i++)
-        real += atomic_load_explicit(&l->benches[i].real, memory_order_relaxed);
+        real += atomic_load_explicit(&l->scratches[i].real, memory_order_relaxed);
     l->at_once = wick_pace_at_once(l->samples - l->seen.samples, real - l->seen.real);
     l->seen.real = real;
     l->seen.samples = l->samples;
-    wick_worker_pool_at_once(l->crew, l->at_once);
+    wick_worker_pool_at_once(l->pool, l->at_once);
 }
 
 static wick_status take(wick_loader *l, wick_batch *batch) {
@@ -305,9 +305,9 @@ static wick_status take(wick_loader *l, wick_batch *batch) {
             return l->options.workers ? give_out(l) : WICK_OK;
         }
         wick_slot *s = l->options.as_ready ? NULL : oldest_of(l, l->busy);
-        const int full = __builtin_popcountll(wick_worker_pool_done(l->crew, l->busy)),
+        const int full = __builtin_popcountll(wick_worker_pool_done(l->pool, l->busy)),
                   given = __builtin_popcountll(l->busy) - 1;
-        const uint64_t done = wick_worker_pool_wait(l->crew, s ? bit_of(l, s) : l->busy);
+        const uint64_t done = wick_worker_pool_wait(l->pool, s ? bit_of(l, s) : l->busy);
         if (!s) s = oldest_of(l, done);
         const int number = (int)(s - l->slots);
         complete(l, s);
@@ -462,22 +462,22 @@ static void advise(wick_loader_stats *s, bool in_memory, bool signal) {
 void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     if (!s) return;
     memset(s, 0, sizeof *s);
-    const int hands = l->options.workers + 1;
+    const int threads = l->options.workers + 1;
     wick_time_histogram *meters[3][WICK_WORKERS_MAX + 1];
     uint64_t real = 0, cpu = 0;
-    for (int i = 0; i < hands; i++) {
-        meters[0][i] = &l->benches[i].get;
-        meters[1][i] = &l->benches[i].transform;
-        meters[2][i] = &l->benches[i].collate;
-        s->substituted += atomic_load(&l->benches[i].substituted);
-        real += atomic_load(&l->benches[i].real);
-        cpu += atomic_load(&l->benches[i].cpu);
+    for (int i = 0; i < threads; i++) {
+        meters[0][i] = &l->scratches[i].get;
+        meters[1][i] = &l->scratches[i].transform;
+        meters[2][i] = &l->scratches[i].collate;
+        s->substituted += atomic_load(&l->scratches[i].substituted);
+        real += atomic_load(&l->scratches[i].real);
+        cpu += atomic_load(&l->scratches[i].cpu);
     }
     if (l->began) s->cpu = (double)cpu / (double)WICK_MAX(wick_now_ns() - l->began, 1);
     if (real) s->io_wait = WICK_MAX(0, 1 - (double)cpu / (double)real);
-    s->get = wick_time_histogram_timing(meters[0], hands);
-    s->transform = wick_time_histogram_timing(meters[1], hands);
-    s->collate = wick_time_histogram_timing(meters[2], hands);
+    s->get = wick_time_histogram_timing(meters[0], threads);
+    s->transform = wick_time_histogram_timing(meters[1], threads);
+    s->collate = wick_time_histogram_timing(meters[2], threads);
     s->make = wick_time_histogram_timing((wick_time_histogram *[]){l->make}, 1);
     s->wait = wick_time_histogram_timing((wick_time_histogram *[]){l->wait}, 1);
     const wick_rates r = wick_window_rates(&l->window);
@@ -488,7 +488,7 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     s->samples = l->samples;
     s->batches = l->batches;
     s->skipped = l->skipped;
-    s->stolen = wick_worker_pool_stolen(l->crew);
+    s->stolen = wick_worker_pool_stolen(l->pool);
     s->memory = s->memory_peak = l->memory; /* all of it is allocated at once */
     s->workers = l->pace.workers;
     s->prefetch = l->options.workers ? l->pace.ahead : 0;

@@ -318,19 +318,19 @@ static void *get_memory(wick_loader *l, size_t bytes) {
 
 static bool make_slots(wick_loader *l) {
     const wick_sample_pipeline *m = &l->pipeline;
-    const int hands = l->options.workers + 1;
+    const int threads = l->options.workers + 1;
     l->slots = get_memory(l, (size_t)l->depth * sizeof *l->slots);
     l->faults = get_memory(l, (size_t)l->depth * sizeof *l->faults);
-    l->benches = get_memory(l, (size_t)hands * sizeof *l->benches);
+    l->scratches = get_memory(l, (size_t)threads * sizeof *l->scratches);
     l->make = get_memory(l, sizeof *l->make);
     l->wait = get_memory(l, sizeof *l->wait);
-    if (!l->slots || !l->faults || !l->benches || !l->make || !l->wait) return false;
-    for (int i = 0; i < hands; i++) {
-        l->benches[i].every = 1;
-        if ((m->pixels || m->signal) && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
-        if (l->scratch && !(l->benches[i].scratch = get_memory(l, l->scratch))) return false;
-        if (m->mixes && !(l->benches[i].kept = get_memory(l, m->row_bytes[0] + m->row_bytes[1]))) return false;
-        if (m->n_masks && !(l->benches[i].masks = get_memory(l, (size_t)m->n_masks * m->mask_bytes))) return false;
+    if (!l->slots || !l->faults || !l->scratches || !l->make || !l->wait) return false;
+    for (int i = 0; i < threads; i++) {
+        l->scratches[i].every = 1;
+        if ((m->pixels || m->signal) && !(l->scratches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
+        if (l->scratch && !(l->scratches[i].scratch = get_memory(l, l->scratch))) return false;
+        if (m->mixes && !(l->scratches[i].kept = get_memory(l, m->row_bytes[0] + m->row_bytes[1]))) return false;
+        if (m->n_masks && !(l->scratches[i].masks = get_memory(l, (size_t)m->n_masks * m->mask_bytes))) return false;
     }
     for (int i = 0; i < l->depth; i++) {
         wick_slot *s = &l->slots[i];
@@ -380,14 +380,14 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
         status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d batches of %lld samples",
                                    l->depth, (long long)l->options.batch);
     if (status == WICK_OK &&
-        wick_worker_pool_new(&l->crew, options->workers, l->depth, wick_loader_tasks, l, &l->alloc) != WICK_OK)
+        wick_worker_pool_new(&l->pool, options->workers, l->depth, wick_loader_tasks, l, &l->alloc) != WICK_OK)
         status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d workers", options->workers);
     if (status != WICK_OK) {
         wick_loader_free(&l);
         return status;
     }
-    l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_worker_pool_bytes(l->crew);
-    if (options->adaptive && options->workers) wick_worker_pool_allow(l->crew, l->pace.workers);
+    l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_worker_pool_bytes(l->pool);
+    if (options->adaptive && options->workers) wick_worker_pool_allow(l->pool, l->pace.workers);
     wick_loader_begin(l, 0, 0, 0);
     *out = l;
     return WICK_OK;
@@ -398,7 +398,7 @@ void wick_loader_free(wick_loader **loader) {
     if (!l) return;
     *loader = NULL;
     wick_allocator alloc = l->alloc;
-    wick_worker_pool_free(&l->crew);
+    wick_worker_pool_free(&l->pool);
     for (int i = 0; l->slots && i < l->depth; i++) {
         wick_slot *s = &l->slots[i];
         wick_release(&alloc, s->samples, (size_t)l->pipeline.batch * sizeof *s->samples);
@@ -408,13 +408,13 @@ void wick_loader_free(wick_loader **loader) {
             wick_release(&alloc, s->lengths[k], (size_t)l->pipeline.batch * sizeof *s->lengths[k]);
         }
     }
-    for (int i = 0; l->benches && i <= l->options.workers; i++) {
-        wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
-        wick_release(&alloc, l->benches[i].scratch, l->scratch);
-        wick_release(&alloc, l->benches[i].kept, l->pipeline.row_bytes[0] + l->pipeline.row_bytes[1]);
-        wick_release(&alloc, l->benches[i].masks, (size_t)l->pipeline.n_masks * l->pipeline.mask_bytes);
+    for (int i = 0; l->scratches && i <= l->options.workers; i++) {
+        wick_release(&alloc, l->scratches[i].pixels, l->pixel_bytes);
+        wick_release(&alloc, l->scratches[i].scratch, l->scratch);
+        wick_release(&alloc, l->scratches[i].kept, l->pipeline.row_bytes[0] + l->pipeline.row_bytes[1]);
+        wick_release(&alloc, l->scratches[i].masks, (size_t)l->pipeline.n_masks * l->pipeline.mask_bytes);
     }
-    wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);
+    wick_release(&alloc, l->scratches, (size_t)(l->options.workers + 1) * sizeof *l->scratches);
     wick_release(&alloc, l->slots, (size_t)l->depth * sizeof *l->slots);
     wick_release(&alloc, l->faults, (size_t)l->depth * sizeof *l->faults);
     wick_release(&alloc, l->make, sizeof *l->make);

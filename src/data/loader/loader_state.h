@@ -24,8 +24,8 @@ struct wick_loader {
     int held;      /* the slot that the caller has; -1: none */
     size_t slot_bytes[WICK_DATASET_FIELDS];
     int64_t longest[WICK_DATASET_FIELDS];
-    wick_worker_pool *crew;
-    wick_worker_scratch *benches; /* [1 + workers] */
+    wick_worker_pool *pool;
+    wick_worker_scratch *scratches; /* [1 + workers] */
     /* [depth]: the first sample of a slot that failed */
     struct { wick_status status; int64_t i; wick_fault fault; } *faults;
     _Atomic int fault_lock; /* of faults; held for a copy */

@@ -209,7 +209,7 @@ void wick_worker_pool_halt(wick_worker_pool *c) {
 void wick_worker_pool_free(wick_worker_pool **pool) {
     wick_worker_pool *c = pool ? *pool : NULL;
     if (!c) return;
-    wick_worker_pool_halt(c); /* tasks look at *crew until then */
+    wick_worker_pool_halt(c); /* tasks look at *pool until then */
     *pool = NULL;
     pthread_mutex_lock(&c->lock);
     c->quit = true;

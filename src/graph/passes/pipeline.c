@@ -93,14 +93,14 @@ wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg
 
 /* Hands the graph to who wants to see it, as text. */
 static wick_status show(wick_graph *graph, const char *pass, wick_msg *msg) {
-    const wick_compile_options *told = graph->planning ? graph->planning->options : NULL;
+    const wick_compile_options *options = graph->planning ? graph->planning->options : NULL;
     const wick_allocator *alloc = &graph->ctx->alloc;
-    for (size_t size = 4096 + 128 * graph->n; told && told->on_pass; size *= 4) { /* a line takes less, mostly */
+    for (size_t size = 4096 + 128 * graph->n; options && options->on_pass; size *= 4) { /* a line takes less, mostly */
         char *text = wick_alloc(alloc, size);
         if (!text) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory printing the graph");
         wick_str s = wick_str_on(text, size);
         wick_graph_print(&s, graph, true);
-        if (!s.cut) told->on_pass(told->user, pass, text);
+        if (!s.cut) options->on_pass(options->user, pass, text);
         wick_release(alloc, text, size);
         if (!s.cut) break;
     }
