@@ -185,7 +185,7 @@ TEST(a_loader_follows_what_its_caller_waits_for) {
         if (i < 8) CHECK_INT(loader->pace.look.waited, waited(loader) - first);
     }
     /* a caller that only takes gets all of both, when other programs let it take */
-    const _Atomic uint64_t *last = &loader->benches[4].real; /* ns that the fourth worker has made samples for */
+    const _Atomic uint64_t *last = &loader->scratches[4].real; /* ns that the fourth worker has made samples for */
     CHECK_INT(atomic_load(last), 0);
     for (int i = 0; i < 20000 && (stats.workers < 4 || stats.prefetch < 6 || !atomic_load(last)); i++) {
         CHECK_INT(wick_loader_take(loader, &b), WICK_OK);
@@ -199,10 +199,10 @@ TEST(a_loader_follows_what_its_caller_waits_for) {
         uint64_t rest = 0;
         while (loader->pace.workers > workers) need_none(loader);
         REQUIRE(loader->pace.workers == workers && wick_loader_seek(loader, 0, 0) == WICK_OK);
-        for (int w = workers + 1; w <= 4; w++) rest -= atomic_load(&loader->benches[w].real);
+        for (int w = workers + 1; w <= 4; w++) rest -= atomic_load(&loader->scratches[w].real);
         for (int i = 0; i < 7; i++) /* before the next look's end */
             CHECK(wick_loader_take(loader, &b) == WICK_OK && hash_batch(loader, &b) == want[i]);
-        for (int w = workers + 1; w <= 4; w++) rest += atomic_load(&loader->benches[w].real);
+        for (int w = workers + 1; w <= 4; w++) rest += atomic_load(&loader->scratches[w].real);
         CHECK_INT(rest, 0);
         wick_loader_get_stats(loader, &stats);
         CHECK_INT(stats.workers, workers);
