@@ -35,14 +35,10 @@ into = [ort.OrtValue.ortvalue_from_numpy(np.array(v)) for v in out]
 io = s.io_binding()
 for n, v in zip(feeds, kept): io.bind_ortvalue_input(n, v)
 for n, v in zip(names, into): io.bind_ortvalue_output(n, v)
-try: s.run_with_iobinding(io)
-except Exception:  # some files declare outputs of another rank than they give: these can't be bound
-    io.clear_binding_outputs()
-    for n in names: io.bind_output(n)
-    s.run_with_iobinding(io)
-    into = io.get_outputs()
-print("ready", ready, "bound", flush=True)
 run, now = s.run_with_iobinding, time.perf_counter_ns
+try: run(io)
+except Exception: run = lambda _: s.run(names, feeds)  # some files declare outputs of another rank than they give: these can't be bound
+print("ready", ready, "bound", flush=True)
 for line in sys.stdin:
     if line[0] == "m": print(rss() - base, flush=True); continue
     if line[0] == "o":
@@ -120,7 +116,7 @@ def agree(a, b, steps):
     n = 0
     while os.path.exists(f"{a}/output_{n}.npy"):
         x, y = np.load(f"{a}/output_{n}.npy"), np.load(f"{b}/output_{n}.npy")
-        if x.shape != y.shape or not np.allclose(x, y, rtol=1e-3, atol=1e-4 + steps[n]): return False
+        if x.shape != y.shape or not np.allclose(x, y, rtol=1e-3, atol=1e-4 + steps[n], equal_nan=True): return False
         n += 1
     return n > 0
 
