@@ -251,6 +251,11 @@ static void print_totals(const view *v) {
     if (p->conversions)
         printf("layout: %d conversion%s of images between planes and channels last, %.4g MB of the above\n",
                p->conversions, plural(p->conversions), p->conversion_bytes * 1e-6);
+    if (p->integer_products || p->float_quantise || p->float_dequantise)
+        printf("integers: %d product%s; in floats %d quantise and %d dequantise node%s, of which %d pair%s only "
+               "round\n",
+               p->integer_products, plural(p->integer_products), p->float_quantise, p->float_dequantise,
+               plural(p->float_dequantise), p->orphan_pairs, plural(p->orphan_pairs));
     if (p->recomputed)
         printf("made again for gradients instead of kept: results of %d op%s, %.4g MFLOP of the above\n", p->recomputed,
                plural(p->recomputed), p->recomputed_flops * 1e-6);
@@ -427,6 +432,10 @@ static void print_json(const view *v) {
     json_integer(&j, "input_bytes", (int64_t)p->input_bytes);
     json_integer(&j, "output_bytes", (int64_t)p->output_bytes);
     json_integer(&j, "again", p->recomputed);
+    json_integer(&j, "integer_products", p->integer_products);
+    json_integer(&j, "float_quantise", p->float_quantise);
+    json_integer(&j, "float_dequantise", p->float_dequantise);
+    json_integer(&j, "orphan_pairs", p->orphan_pairs);
     json_real(&j, "again_flops", p->recomputed_flops, 12);
     json_integer(&j, "conversions", p->conversions);
     json_real(&j, "conversion_bytes", p->conversion_bytes, 12);

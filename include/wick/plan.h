@@ -92,6 +92,10 @@ typedef struct wick_plan_info {
     /* ops that make values again for gradients, instead of keeping them (wick_recompute, memory_budget) ... */
     int recomputed;
     double recomputed_flops;   /* ... and how much of flops they are */
+    /* of quantised networks: products with integers, or with weights that stay integers; quantise and dequantise nodes
+     * that are arithmetic in floats, weights apart; and how many of the former are dequantised again and feed nothing
+     * else: pairs that only round */
+    int integer_products, float_quantise, float_dequantise, orphan_pairs;
     /* kernels that only lay an image out anew, by planes (row-major) or by pixels (channels last), in each run */
     int conversions;
     double conversion_bytes; /* that these read and write */

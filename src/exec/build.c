@@ -246,6 +246,7 @@ static wick_status build(wick_plan *plan, wick_arena *temp, const wick_walk *w, 
     plan->results = l.results;
     plan->n_results = l.n_results;
     plan->recomputed = plan->graph->recomputed;
+    plan->quantised = plan->graph->quantised;
     plan->recomputed_flops = plan->graph->recomputed_flops;
     plan->parallel = wick_arena_zalloc(&plan->arena, plan->n_steps + 1);
     if (!plan->parallel) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory while planning");

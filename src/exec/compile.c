@@ -297,6 +297,10 @@ wick_plan_info wick_plan_get_info(const wick_plan *p) {
                            .flops = p->flops,
                            .bytes = p->bytes,
                            .recomputed = (int)p->recomputed,
+                           .integer_products = (int)p->quantised.products,
+                           .float_quantise = (int)p->quantised.quantise,
+                           .float_dequantise = (int)p->quantised.dequantise,
+                           .orphan_pairs = (int)p->quantised.orphans,
                            .recomputed_flops = p->recomputed_flops,
                            .predicted_seconds = p->predicted * 1e-9};
     for (size_t i = 0; i < p->n_steps; i++) {

@@ -62,6 +62,7 @@ struct wick_plan {
     size_t arena_bytes, live_bytes, scratch; /* scratch: of one worker */
     double flops, bytes, recomputed_flops;
     uint32_t recomputed;
+    struct wick_graph_quantised quantised;
     double *predicted_ns, predicted; /* by the model (kernels/cost.h): of each run of a step, of a run of the plan */
     bool check_finite;
     bool *parallel; /* by step: worth other threads */

@@ -373,6 +373,11 @@ struct wick_graph {
     int n_symbols;
     uint32_t recomputed;     /* nodes that make values again for gradients (the checkpoint pass), ... */
     double recomputed_flops; /* ... and their arithmetic */
+    struct wick_graph_quantised { /* of nodes as the pass expand_quantize found them */
+        uint32_t products;             /* of 8-bit integers, or of such weights */
+        uint32_t quantise, dequantise; /* what it wrote out: of values that change from run to run */
+        uint32_t orphans;              /* of these quantise nodes: only dequantised again */
+    } quantised;
     bool failed; /* an append ran out of memory */
     bool compiled;       /* of a compiled function: states that it doesn't assign stay as they are from run to run */
     bool differentiated; /* gradients were taken in it */

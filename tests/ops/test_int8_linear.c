@@ -427,6 +427,35 @@ TEST(weights_that_change_in_each_run_are_dequantised) {
     wick_context_free(&ctx);
 }
 
+static wick_status record_pairs(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)user;
+    wick_tensor *s = wick_constant(ctx, WICK_F32, 0.5), *bytes = wick_ones(ctx, WICK_I8, WICK_DIMS(3, 2)),
+                *alone = wick_quantize(wick_exp(in[0]), s, NULL, 0, WICK_I8),
+                *read = wick_quantize(in[0], s, NULL, 0, WICK_I8), /* by a product too */
+                    *result = wick_quantize(wick_neg(in[0]), s, NULL, 0, WICK_I8);
+    out[0] = wick_tanh(wick_dequantize(alone, s, NULL, 0));
+    out[1] = wick_tanh(wick_dequantize(read, s, NULL, 0));
+    out[2] = wick_int8_matmul(read, bytes, NULL);
+    out[3] = result;
+    out[4] = wick_abs(wick_dequantize(result, s, NULL, 0));
+    out[5] = wick_matmul(in[0], wick_dequantize(bytes, s, NULL, 0));
+    return WICK_OK;
+}
+TEST(plans_say_what_of_a_quantised_network_is_in_floats) {
+    wick_context *ctx = context();
+    wick_plan *plan = NULL;
+    CHECK_OK(ctx, wick_compile(ctx, record_pairs, NULL, 1, &(wick_spec){.dtype = WICK_F32, .rank = 2, .dims = {4, 3}},
+                               6, NULL, &plan));
+    REQUIRE(plan != NULL);
+    const wick_plan_info info = wick_plan_get_info(plan);
+    CHECK_INT(info.integer_products, 2);
+    CHECK_INT(info.float_quantise, 3);
+    CHECK_INT(info.float_dequantise, 3);
+    CHECK_INT(info.orphan_pairs, 1);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
 TEST(errors_name_what_is_wrong) {
     wick_context *ctx = context();
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 20)), *q = wick_zeros(ctx, WICK_I8, WICK_DIMS(3, 2, 10)),

@@ -12,8 +12,36 @@ static wick_node *written_out(wick_graph *graph, wick_node *node) {
     return made->error ? NULL : made->value->node;
 }
 
+/* A value that is the same in each run, or so it looks: weights. */
+static bool is_constant(const wick_value *v) {
+    const wick_node *n = v->node;
+    for (int deep = 0; deep < 4 && n->n_in == 1; deep++) n = n->in[0]->node; /* packed numbers, moves */
+    return n->op == &wick_op_data || n->op == &wick_op_constant;
+}
+/* Counts what is there, and where a quantised value is only dequantised again. */
+static void count(wick_graph *graph) {
+    static const wick_op *const products[] = {&wick_op_int8_conv, &wick_op_int8_matmul, &wick_op_int8_linear,
+                                              &wick_op_int4_linear};
+    struct wick_graph_quantised *q = &graph->quantised;
+    *q = (struct wick_graph_quantised){0};
+    wick_count_readers(graph);
+    for (size_t i = 0; i < graph->n; i++) {
+        const wick_node *node = graph->nodes[i];
+        for (size_t k = 0; k < WICK_COUNTOF(products); k++) q->products += node->op == products[k];
+        q->quantise += node->op == &wick_op_quantize && !is_constant(node->in[0]);
+        if (node->op != &wick_op_dequantize || is_constant(node->in[0])) continue;
+        q->dequantise++;
+        if (node->in[0]->node->op == &wick_op_quantize && !--node->in[0]->id) {
+            q->orphans++;
+            wick_remark(graph->planning, "expand_quantize", node,
+                        "what it takes was quantised for it alone: the pair only rounds");
+        }
+    }
+}
+
 wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg) {
     bool any = false;
+    count(graph);
     for (size_t i = 0; i < graph->n; i++)
         any |= graph->nodes[i]->op == &wick_op_quantize || graph->nodes[i]->op == &wick_op_dequantize;
     if (!any) return WICK_OK;
