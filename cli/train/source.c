@@ -283,7 +283,7 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The one file NAME_TRAIN.ts or .arff of a folder, as archives of series have them, malloc'ed; NULL: none, or several. */
+/* The one file NAME_TRAIN.ts or .arff of a folder, as archives have them, malloc'ed; NULL: none, or several. */
 static char *find_relation(const char *data, const char *split) {
     char ending[64], *found = NULL;
     DIR *dir = opendir(data);

@@ -117,8 +117,8 @@ static wick_status read_all(coco *c) {
         int class;
         status = box_set_class(c->text.ctx, c->s, c->categories.list[k].name, c->text.path, 1, &class);
         if (status == WICK_OK && class != k)
-            status = wick_context_fail(c->text.ctx, WICK_ERR_FORMAT, "%s: two categories are called \"%s\"", c->text.path,
-                                       c->categories.list[k].name);
+            status = wick_context_fail(c->text.ctx, WICK_ERR_FORMAT, "%s: two categories are called \"%s\"",
+                                       c->text.path, c->categories.list[k].name);
     }
     if (status == WICK_OK) c->s->fixed = true;
     return status == WICK_OK ? walk(c, true) : status;

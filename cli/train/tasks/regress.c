@@ -61,8 +61,8 @@ static target_scores scores_of_target(const evaluator *e, int64_t k) {
 }
 
 /* Of waveforms, all targets of a sample together: how much the predictions have of them beside everything else, in dB,
- * whatever their loudness (Le Roux et al. 2019, arXiv 1811.02508), without subtracting means; the mean over samples that
- * are not silent. NaN: all are. */
+ * whatever their loudness (Le Roux et al. 2019, arXiv 1811.02508), without subtracting means; the mean over samples
+ * that are not silent. NaN: all are. */
 static double mean_si_sdr(const evaluator *e) {
     const int64_t k = e->c->classes;
     double sum = 0;

@@ -89,8 +89,8 @@ bool wick_csv_number(const wick_csv_reader *r, const char *cell, double *value, 
 wick_status wick_csv_decode(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t data_size,
                             const char **text, size_t *size, char **own, size_t *room, const char **note,
                             wick_msg *msg);
-/* Weka's .arff and sktime's .ts (csv_relation.c), by their names; and as the text of a table, of which *skipped lines of
- * the file come before the first. *out, of *room bytes from alloc, is the caller's to release in any case. */
+/* Weka's .arff and sktime's .ts (csv_relation.c), by their names; and as the text of a table, of which *skipped lines
+ * of the file come before the first. *out, of *room bytes from alloc, is the caller's to release in any case. */
 bool wick_csv_is_relation(const char *path);
 wick_status wick_csv_from_relation(const wick_allocator *alloc, const char *path, locale_t locale, const char *text,
                                    size_t size, char **out, size_t *out_size, size_t *room, int64_t *skipped,

@@ -31,8 +31,9 @@ wick_status wick_csv_cell(wick_csv_reader *r, bool *last, wick_msg *msg) {
     skip_blanks(r);
     bool room = true;
     if (r->at < r->end && *r->at == '"') {
+        const int64_t begins = r->line;
         for (r->at++;; r->at++) {
-            if (r->at == r->end) return wrong(r, msg, "a quote that does not end");
+            if (r->at == r->end) return r->line = begins, wrong(r, msg, "a quote that does not end");
             if (*r->at == '"' && (r->at + 1 == r->end || r->at[1] != '"')) break;
             if (*r->at == '"') r->at++;
             r->line += ends_line(r, r->at);

@@ -213,6 +213,7 @@ wick_status wick_image_crop(wick_context *ctx, const wick_image *image, int64_t 
                             int64_t width, wick_image **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_crop: out is NULL");
     *out = NULL;
+    if (!image) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_crop: image is NULL");
     const int64_t *d = image->dims;
     if (top < 0 || left < 0 || height < 1 || width < 1 || top >= d[1] || left >= d[2] || height > d[1] - top ||
         width > d[2] - left)
