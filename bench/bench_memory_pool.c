@@ -8,12 +8,16 @@
  * Medians of three, seconds of CPU. free: what lies free between blocks, as part of the pool's extent or of malloc's
  * heap, and of it what holds pages. idle: how much less is in use at the end than was at most, as part of that: an
  * allocator whose extent does not come down has at least so much free. */
-#include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "base/base.h"
 #include "runtime/memory_pool.h"
@@ -70,6 +74,16 @@ static void let_go(const wick_allocator *a) {
     }
 }
 
+/* Of malloc's heap; NaN: this one does not tell. */
+static double free_in_heap(void) {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+    const struct mallinfo2 m = mallinfo2();
+    return (double)m.fordblks / (double)(m.arena + m.hblkhd);
+#else
+    return NAN;
+#endif
+}
+
 static int by_size(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -97,10 +111,11 @@ int main(int argc, char **argv) {
             before = faults();
             heap[r] = mixed(NULL, n, whole);
             heap_faults = faults() - before;
-            const struct mallinfo2 m = mallinfo2();
-            in_heap = (double)m.fordblks / (double)(m.arena + m.hblkhd);
+            in_heap = free_in_heap();
             let_go(NULL);
+#if defined(__GLIBC__)
             malloc_trim(0);
+#endif
         }
         qsort(pool, ROUNDS, sizeof *pool, by_size);
         qsort(heap, ROUNDS, sizeof *heap, by_size);

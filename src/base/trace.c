@@ -259,7 +259,7 @@ void wick_recorder_close(wick_recorder *r, wick_span_name name, uint64_t begin, 
 /* The next runs pass without asking if so many, each as long as the last time, take less than there is until one is
  * wanted: a look at the clock and at who else is here costs 20 ns, which runs of a microsecond feel. */
 static void let_pass(wick_recorder *r, wick_trace_hook *t, uint64_t now, uint64_t due) {
-    enum { PASSES = 16 };
+    enum { PASSES = 64 };
     const uint64_t asked = atomic_exchange_explicit(&r->looked, now, memory_order_relaxed);
     if (!asked || now - asked >= (due - now) / PASSES) return; /* one run, or as many */
     const int before = atomic_exchange_explicit(&t->passes, PASSES, memory_order_relaxed);

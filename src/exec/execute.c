@@ -216,8 +216,10 @@ static void mark_step(const wick_execution *e, size_t i, watched_run *rec, wick_
     wick_memory *m = e->memory;
     if (!r && !e->profile) return; /* for outputs alone */
     const uint64_t end = ticks_of(rec), took = end - WICK_MIN(rec->at, end);
-    m->step_ns[i] += r ? (uint64_t)((double)took * r->tick_ns) : took;
-    m->step_calls[i]++;
+    if (e->profile) {
+        m->step_ns[i] += r ? (uint64_t)((double)took * r->tick_ns) : took;
+        m->step_calls[i]++;
+    }
     if (!r) {
         rec->at = end;
         return;
@@ -383,10 +385,11 @@ static __attribute__((noinline)) wick_status execute_recorded(wick_execution *e,
         whole.name = rec.rows - 1;
         whole.flow = rec.track ? rec.track->flow : 0;
         if (rec.track) rec.track->flow = 0;
-        whole.begin = whole.end = wick_recorder_ticks(r);
-        (void)wick_track_put(r, rec.track, &whole);
+        rec.at = whole.begin = whole.end = wick_recorder_ticks(r);
+        if (wick_track_put(r, rec.track, &whole)) rec.at = wick_recorder_ticks(r);
+    } else {
+        rec.at = wick_now_ns();
     }
-    rec.at = r ? wick_recorder_ticks(r) : wick_now_ns();
     const wick_status status = execute(e, &rec);
     if (!r) return status;
     whole.kind = WICK_MARK_END;
