@@ -83,7 +83,8 @@ typedef struct cli_options {
     const char *text_column, *tokens, *arrays; /* of train */
     int64_t vocabulary, length, leaves;
     bool shard_optimizer;
-    int sum_mode, wire; /* as their choices stand in the table */
+    int sum_mode;           /* as its choices stand in the table */
+    const char *wire;
     int64_t beams;          /* of eval and predict */
     int64_t embedding;      /* of train */
     double margin;
