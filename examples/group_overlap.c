@@ -41,7 +41,8 @@ static wick_status measure(wick_group *group, bool early, double ms, size_t n, i
     int leaves = 1;
     while (leaves < wick_group_size(group)) leaves *= 2;
     for (int k = 0; k < pieces; k++) /* from the end on */
-        list[k] = (wick_range){n * (size_t)(pieces - 1 - k) / (size_t)pieces, n * (size_t)(pieces - k) / (size_t)pieces};
+        list[k] = (wick_range){n * (size_t)(pieces - 1 - k) / (size_t)pieces,
+                               n * (size_t)(pieces - k) / (size_t)pieces};
     wick_status status = wick_group_set_pieces(group, early ? pieces : 0, early ? list : NULL);
     for (int i = -1; i < steps && !status; i++) { /* one warms up */
         int first, end;

@@ -88,6 +88,7 @@ static int build(training *t) {
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
     const bool fast = o->of_train.sum_mode > 0; /* its bits depend on shares */
+    const int powersgd = fast ? training_powersgd(o) : 0;
     const trainer_loss loss = {.smoothing = o->label_smoothing,
                                .noise = o->of_train.noise,
                                .class_weights = t->class_weights,
@@ -96,7 +97,10 @@ static int build(training *t) {
                                .margin = o->of_train.margin,
                                .sharded = ranks_shard(t),
                                .fast = fast,
-                               .wire = (wick_wire_type)o->of_train.wire,
+                               .wire = powersgd        ? WICK_WIRE_POWERSGD
+                                       : !strcmp(o->of_train.wire, "bf16") ? WICK_WIRE_BF16
+                                                                  : WICK_WIRE_F32,
+                               .powersgd = powersgd,
                                .overlap = ranks_overlap(t),
                                .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->of_train.shares};
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, loading, &compiling);
@@ -297,7 +301,7 @@ static int look_at_test(training *t) {
     int code = ranks_alone(t) || !ranks_follows(t) ? classifier_load(&best, t->ctx, t->r.best) : CLI_OK;
     if (!ranks_alone(t)) code = ranks_show_best(t, code, &best), c = &t->c;
     if (code == CLI_OK) code = classifier_check_dataset(c, t->test, t->o->data);
-    if (code == CLI_OK) code = evaluator_new(&e, c, t->test);
+    if (code == CLI_OK) code = evaluator_new_plain(&e, c, t->test);
     if (code == CLI_OK && !ranks_alone(t)) shared_measure(&e, t->group);
     if (code == CLI_OK) code = evaluator_run(&e, &result);
     if (code == CLI_OK) note_test(t, &result);

@@ -42,7 +42,7 @@ void evaluation_add(evaluation *r, const char *key, const char *title, double va
 static wick_status compile(evaluator *e, step *s, int64_t n) {
     bool training = wick_model_training(e->c->model);
     wick_model_set_training(e->c->model, false);
-    wick_model_set_averaged(e->c->model, true); /* where the training keeps means */
+    wick_model_set_averaged(e->c->model, !e->plain); /* where the training keeps means */
     const bool classes = of_classes(e);
     wick_status status = step_compile(s, e->c, classes ? record : record_task, e->c, n, INPUTS,
                                       classes ? OUTPUTS : OUTPUTS - 1, false, 0, 0, NULL);
@@ -95,10 +95,10 @@ static wick_status load(evaluator *e) {
     return wick_loader_new(e->c->ctx, e->dataset, &loading, &e->loader);
 }
 
-int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
+static int make(evaluator *e, classifier *c, const wick_dataset *dataset, bool plain) {
     int64_t count = wick_dataset_count(dataset);
     classifier_size_boxes(c, dataset);
-    *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
+    *e = (evaluator){.c = c, .dataset = dataset, .plain = plain, .batch = count < BATCH ? count : BATCH};
     if (c->task->kind == TASK_CTC) c->longest = wick_dataset_field(dataset, 1)->dims[0];
     if (c->task->count) {
         const int64_t fit = PIXELS / (c->task->width(c) / c->classes);
@@ -115,6 +115,9 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     if (status == WICK_OK && e->tail) status = compile(e, &e->rest, e->tail);
     return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
 }
+
+int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) { return make(e, c, dataset, false); }
+int evaluator_new_plain(evaluator *e, classifier *c, const wick_dataset *dataset) { return make(e, c, dataset, true); }
 
 int evaluator_turn(evaluator *e, const wick_dataset *dataset) {
     wick_loader_free(&e->loader);

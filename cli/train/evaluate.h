@@ -50,6 +50,7 @@ typedef struct evaluator {
      * none), and labels (-1: none) */
     float *kept, *targets;
     int64_t *labels, count;
+    bool plain; /* the weights themselves, not their means */
     bool bare; /* predictions alone are wanted, and no scores */
     /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
     int64_t top;
@@ -80,6 +81,8 @@ void evaluation_add(evaluation *r, const char *key, const char *title, double va
 
 /* Exit codes; what went wrong has been said. The data set must outlive the evaluator. */
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset);
+/* The same of the model's own weights, where a training keeps means of them, too. */
+int evaluator_new_plain(evaluator *e, classifier *c, const wick_dataset *dataset);
 int evaluator_run(evaluator *e, evaluation *result);
 /* From now on on another one, of as many samples and the same fields. */
 int evaluator_turn(evaluator *e, const wick_dataset *dataset);

@@ -62,7 +62,9 @@ static bool take_memory(leaf_pieces *p) {
 wick_status leaf_pieces_new(trainer *t) {
     leaf_cut *v = &t->leaves;
     leaf_pieces *p = &v->pieces;
-    if (!p->on) return WICK_OK;
+    const char *when = p->on ? "early" : "late";
+    const wick_status same = wick_group_agree(v->group, "--sums", when, strlen(when));
+    if (same != WICK_OK || !p->on) return same;
     const wick_plan *plan = t->steps[1][0].plan;
     if (!take_memory(p)) return WICK_ERR_NOMEM;
     for (int i = 0; i < p->n_gradients; i++) p->at[i + 1] = p->at[i] + wick_plan_output(plan, 2 + i).dims[0];

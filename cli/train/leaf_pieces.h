@@ -1,6 +1,6 @@
-/* leaf_pieces.h: sums of leaves that travel while the last leaf of a rank computes its gradients (--sums early). The vector
- * of a leaf (leaves.h) is cut into pieces, from the last gradients, which the backward pass has first, to the first
- * ones, and what is behind the gradients; a piece goes when the plan has written all of it. */
+/* leaf_pieces.h: sums that travel while the last leaf of a rank computes its gradients (--sums early). The vector of a
+ * leaf (leaves.h) is cut into pieces, from the last gradients, which the backward pass has first, to the first ones,
+ * and what is behind the gradients; a piece goes when the plan has written all of it. */
 #ifndef WICK_CLI_LEAF_PIECES_H
 #define WICK_CLI_LEAF_PIECES_H
 

@@ -23,6 +23,7 @@ wick_status leaves_cut(trainer *t, const trainer_loss *how) {
     v->shards.on = how->sharded;
     v->fast = how->fast;
     v->wire = how->wire;
+    v->powersgd = how->powersgd;
     v->pieces.on = how->overlap && !v->fast && !v->shards.on && wick_group_size(v->group) > 1;
     v->size = t->batch / v->n;
     v->rest = t->tail % v->size;
@@ -148,10 +149,34 @@ static bool take_memory(leaf_cut *v) {
     return v->vector && v->sum && v->before;
 }
 
+/* The gradients that are worth two factors: [d0, the rest], if those are fewer numbers. NULL: out of memory. */
+static wick_group_matrix *matrices_of(const trainer *t, int *n) {
+    int64_t at = 0, parameters = 0;
+    while (wick_optimizer_parameter(t->optimizer, (int)parameters)) parameters++;
+    wick_group_matrix *all = calloc((size_t)parameters + 1, sizeof *all);
+    *n = 0;
+    for (int i = 0; all && i < parameters; i++) {
+        const wick_tensor *p = wick_optimizer_parameter(t->optimizer, i);
+        const int64_t count = wick_tensor_count(p), rows = wick_tensor_rank(p) > 1 ? wick_tensor_dim(p, 0) : 1;
+        if (rows > 1 && count && t->leaves.powersgd * (rows + count / rows) < count)
+            all[(*n)++] = (wick_group_matrix){(size_t)at, rows, count / rows};
+        at += count;
+    }
+    return all;
+}
+
 /* All behind the gradients goes in f32. */
-static wick_status set_mode(leaf_cut *v) {
-    const wick_group_fast fast = {.wire = v->wire, .exact = (size_t)(v->buffers + LEAF_EXTRAS)};
+static wick_status set_mode(trainer *t) {
+    leaf_cut *v = &t->leaves;
+    wick_group_fast fast = {
+        .wire = v->wire, .exact = (size_t)(v->buffers + LEAF_EXTRAS), .rank = v->powersgd};
+    wick_group_matrix *matrices = NULL;
+    if (v->fast && v->wire == WICK_WIRE_POWERSGD) {
+        fast.matrices = matrices = matrices_of(t, &fast.n_matrices);
+        if (!matrices) return WICK_ERR_NOMEM;
+    }
     const wick_status status = wick_group_set_fast(v->group, v->fast ? &fast : NULL);
+    free(matrices);
     return status == WICK_OK ? WICK_OK : group_failed(v, status);
 }
 
@@ -171,7 +196,7 @@ wick_status leaves_new(trainer *t) {
     status = count_buffers(v, t->c);
     if (status == WICK_OK) status = v->shards.on ? shards_new(t) : compile_update(t);
     if (status == WICK_OK && !take_memory(v)) return WICK_ERR_NOMEM;
-    if (status == WICK_OK) status = set_mode(v);
+    if (status == WICK_OK) status = set_mode(t);
     if (status == WICK_OK && (status = leaf_pieces_new(t)) != WICK_OK && status != WICK_ERR_NOMEM)
         return group_failed(v, status);
     return status;

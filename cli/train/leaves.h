@@ -35,6 +35,7 @@ typedef struct leaf_cut {
     wick_group *group;  /* who runs them */
     bool fast;          /* not along the tree, but over this wire */
     wick_wire_type wire;
+    int powersgd;       /* columns, where the wire is that */
     int64_t n;          /* in a batch, a power of two; 0: batches are not cut */
     int first, end;     /* those that this rank runs */
     int64_t size, rest; /* samples of a leaf, and of the one behind the last full one of an epoch; 0: none */

@@ -78,7 +78,6 @@ static wick_status agree_options(const training *t) {
     const char *name, *text;
     wick_status status = agree_text(t, "", "--resume", *t->o->of_train.resume ? "yes" : "no");
     if (status == WICK_OK) status = agree_text(t, "", "--shares", options_text(t->o, "shares"));
-    if (status == WICK_OK) status = agree_text(t, "", "--sums", options_text(t->o, "sums"));
     for (int i = 0; status == WICK_OK && (name = options_kept(t->o, i, &text)); i++)
         if (!is_path(name)) status = agree_text(t, "--", name, text);
     return status;

@@ -156,6 +156,16 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
     return CLI_OK;
 }
 
+int training_powersgd(const cli_options *o) {
+    static const char name[] = "powersgd:";
+    char *end;
+    if (!strcmp(o->of_train.wire, "f32") || !strcmp(o->of_train.wire, "bf16")) return 0;
+    if (strncmp(o->of_train.wire, name, sizeof name - 1) != 0) return -1;
+    const char *text = o->of_train.wire + sizeof name - 1;
+    const long columns = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
+    return columns < 1 || columns > WICK_POWERSGD_RANK_MAX || *end ? -1 : (int)columns;
+}
+
 int training_check_leaves(const cli_options *o, const char *whose, int64_t batch) {
     const long long n = o->leaves;
     if (!n && o->shard_optimizer)
@@ -171,6 +181,12 @@ int training_check_leaves(const cli_options *o, const char *whose, int64_t batch
         return log_fail(blame(whose), "%s--shares are those of --leaves: give those too", whose);
     if (!n && o->of_train.sum_mode)
         return log_fail(blame(whose), "%s--mode fast says how leaves are summed: it needs --leaves", whose);
+    if (o->of_train.sum_mode && training_powersgd(o) < 0) {
+        const bool gpus = !strcmp(o->of_train.wire, "nccl");
+        return log_fail(blame(whose), "%s--wire %s: f32, bf16, or powersgd:RANK with a RANK of 1 to %d%s", whose,
+                        o->of_train.wire, WICK_POWERSGD_RANK_MAX,
+                        gpus ? "; NCCL moves the memory of GPUs, and this build computes on CPUs" : "");
+    }
     if (!n) return CLI_OK;
     if (n & (n - 1)) return log_fail(blame(whose), "%s--leaves %lld is no power of two", whose, n);
     if (o->of_train.accumulate > 1)

@@ -8,11 +8,11 @@
 typedef struct train_values {
     const char *label, *augment, *hidden, *resume, *log, *lr_at, *text_column, *tokens, *arrays, *onnx, *rename,
         *teacher, *tensorboard, *metrics, *task, *heads, *target, *validation, *loss_name, *class_weights, *config,
-        *skip_columns, *hint, *pairs;
+        *skip_columns, *hint, *pairs, *wire;
     int64_t limit, workers, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, vocabulary,
         length, embedding, quantize_epochs, window, horizon;
     double dropout, lr_min, lr_gamma, lr_power, lr_rise, ema, margin, temperature, alpha, noise, hint_weight;
-    int schedule, sum_mode, wire, quantize, shares, sums, hint_kind;
+    int schedule, sum_mode, quantize, shares, sums, hint_kind;
     bool cycle_momentum, dry_run, dashboard, no_standardise, letterbox, fit;
 } train_values;
 

@@ -77,7 +77,8 @@ wick_status trainer_compile(trainer *t, bool update, bool last, const wick_compi
         if (status != WICK_OK) return status;
     }
     uint64_t stream = (uint64_t)STREAMS * (1 + 2 * update + last);
-    return step_compile(s, t->c, record, &r, n, INPUTS, OUTPUTS + leaves_outputs(t), t->mixed, t->seed, stream, options);
+    const int outputs = OUTPUTS + leaves_outputs(t);
+    return step_compile(s, t->c, record, &r, n, INPUTS, outputs, t->mixed, t->seed, stream, options);
 }
 
 const option_use *trainer_use(int i) {

@@ -64,6 +64,7 @@ typedef struct trainer_loss {
     bool sharded;      /* each of them updates a part, as the optimizer's options say */
     bool fast;         /* leaves are summed as --mode fast, over this wire */
     wick_wire_type wire;
+    int powersgd;      /* columns of it, where wire is that */
     bool overlap;      /* sums travel while leaves are computed */
     int shares;        /* how leaves move between ranks, of shares_kind */
 } trainer_loss;

@@ -60,6 +60,8 @@ int training_fill_tokens(const training *t, char *text, size_t size);
 bool training_is_plateau(const cli_options *o);
 /* What the options say together; the library would name its own fields, or nothing at all. */
 int training_check_optim(const cli_options *o, const char *whose, int64_t steps);
+/* The columns of --wire powersgd:RANK; 0: another wire, -1: none that there is. */
+int training_powersgd(const cli_options *o);
 /* That --leaves can cut a batch of so many samples. */
 int training_check_leaves(const cli_options *o, const char *whose, int64_t batch);
 /* What --augment says, and whether the images can be changed so. */

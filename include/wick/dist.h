@@ -99,7 +99,7 @@ typedef struct wick_range {
 /* Sums that travel while they are computed: the sums to come of as many floats as n pieces have together, which follow
  * each other in any order and leave nothing out, are exchanged piece by piece. A piece is under way as soon as it was
  * added of this rank's last leaf, by a thread of the group; wick_group_finish waits for the rest. Sums have the same
- * bits and as many bytes as else, in one exchange more for each piece but the first. Where MPI was begun by others for one
+ * bits and as many bytes as else, in one exchange more for each piece but the first. Where others began MPI for one
  * thread alone (below MPI_THREAD_SERIALIZED), pieces go when the sum is finished. Sums without the promise
  * (wick_group_set_fast) are as else. n 0: no pieces, as at first. A call of all ranks, with the same pieces; it ends
  * the sum that was begun. While pieces are under way all calls but wick_group_add_piece wait for them. WICK_ERR_INVALID
@@ -153,8 +153,8 @@ enum { WICK_POWERSGD_RANK_MAX = 64 };
 typedef struct wick_group_fast {
     wick_wire_type wire;
     size_t exact; /* so many floats at the end of each vector go in f32 whatever the wire is: counts, flags */
-    /* of powersgd, which doesn't ask for `exact`: columns, 1 to WICK_POWERSGD_RANK_MAX, and matrices in ascending order,
-     * none in another; they are copied. A matrix of fewer rows or columns has as many columns of its factors */
+    /* of powersgd, which doesn't ask for `exact`: columns, 1 to WICK_POWERSGD_RANK_MAX, and matrices in ascending
+     * order, none in another; they are copied. A matrix of fewer rows or columns has as many columns of its factors */
     int rank, n_matrices;
     const wick_group_matrix *matrices;
 } wick_group_fast;

@@ -199,6 +199,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_optimizer_gradients(wick_optimizer *op
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_parameters(wick_optimizer *optimizer, int *n);
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_gradients_apart(wick_optimizer *optimizer, wick_tensor *loss,
                                                                     wick_tensor **out);
+/* The i-th parameter whose gradients are in the vector, after the first half was recorded; NULL past the last. */
+WICK_API const wick_tensor *wick_optimizer_parameter(const wick_optimizer *optimizer, int i);
 /* The second records all that a step does with gradients (loss scale, clipping, rules, averages, step count + 1), from
  * such a vector: that of one loss, with the bits of wick_optimizer_step, or the sum of those of k losses divided by k.
  * The first half has to be recorded before: it says what the vector holds (WICK_ERR_INVALID, WICK_ERR_DTYPE,

@@ -173,9 +173,9 @@ WICK_API void wick_workspace_deadline(wick_workspace *workspace, uint64_t nanose
  * successful run; set it to resume or to replay. */
 WICK_API uint64_t wick_workspace_offset(const wick_workspace *workspace);
 WICK_API void wick_workspace_set_offset(wick_workspace *workspace, uint64_t offset);
-/* Called during runs, on the thread that runs, once for each output, as soon as it has its value: no step behind touches
- * it. So it may be used, in the memory that wick_run was given for it, while the rest is computed; a run that fails then
- * calls it for those that were done. fn may not use the workspace. NULL: no more. */
+/* Called during runs, on the thread that runs, once for each output, as soon as no step behind touches it. So it may be
+ * used, in the memory that wick_run was given for it, while the rest is computed; a run that fails calls it for those
+ * that were done. fn may not use the workspace. NULL: no more. */
 typedef void (*wick_output_fn)(void *user, int output);
 WICK_API void wick_workspace_on_output(wick_workspace *workspace, wick_output_fn fn, void *user);
 /* The output that is done as number i of all, from 0, or -1 past the last; and when, in ns after the begin of a run, by

@@ -303,7 +303,7 @@ wick_status wick_group_fast_finish(wick_group *g, float *sum) {
     if (narrow) status = sum_words(g, v, narrow);
     if (status == WICK_OK && !low && count > narrow && g->wire.size > 1)
         status =
-            has_own(g) ? sum_by_transport(g, v + narrow, count - narrow) : wick_group_sum_floats(g, v + narrow, count - narrow);
+            (has_own(g) ? sum_by_transport : wick_group_sum_floats)(g, v + narrow, count - narrow);
     if (status == WICK_OK) memcpy(sum, v, count * sizeof *sum);
     return status;
 }

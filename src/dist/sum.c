@@ -206,7 +206,7 @@ wick_status wick_group_add_part(wick_group *g, int leaf, const float *part, size
     WICK_TRY(check_leaf(g, leaf));
     if (s->pieced && s->leaf == s->end - 1 && n < s->count)
         return wick_group_fail(g, WICK_ERR_INVALID,
-                               "group_add: leaf %d: the last leaf of a rank is added by its pieces, or as a whole", leaf);
+                               "group_add: leaf %d: the last leaf of a rank is added by pieces, or as a whole", leaf);
     if (s->piece)
         return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: pieces of it were added already", leaf);
     if (n > s->count - s->filled)

@@ -530,6 +530,12 @@ wick_status wick_optimizer_parameters(wick_optimizer *opt, int *n) {
     return WICK_OK;
 }
 
+const wick_tensor *wick_optimizer_parameter(const wick_optimizer *opt, int i) {
+    for (int k = 0; k < opt->n && opt->n_given >= 0 && i >= 0; k++)
+        if (opt->given[k] && !i--) return opt->params[k];
+    return NULL;
+}
+
 static wick_status record_gradients(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(refuse_accumulation(opt));
     WICK_TRY(gradients(opt, loss));

@@ -18,6 +18,31 @@ near() { # FOLDER: its loss is within 5 % of the exact run's
 differ() { ! cmp -s <(tensors "$1") <(tensors "$2") || fail "the tensors of $1 and $2 are the same"; }
 says() { metadata "$1/last.safetensors" | grep -qF "$2" || fail "$1 lacks $2 in its metadata"; }
 
+test_powersgd_learns_what_exact_runs_do() {
+    low=(--data data --hidden 64,64 --epochs 2 --batch 64 --leaves 8 --threads 1 --optimizer sgd --lr 0.05)
+    expect 0 "$wick" train "${low[@]}" --out wide
+    for n in 2 3; do
+        expect 0 ranks $n train "${low[@]}" --mode fast --wire powersgd:8 --out low$n
+        awk -v a="$(last_loss wide)" -v b="$(last_loss low$n)" 'BEGIN { exit !(b > 0.8 * a && b < 1.2 * a) }' || fail "$(last_loss low$n), exact $(last_loss wide)"
+        says low$n ";sum=fast;wire=powersgd:8;ranks=$n;over=local"
+        differ wide/last.safetensors low$n/last.safetensors
+        expect 0 ranks $n train "${low[@]}" --mode fast --wire powersgd:8 --out again$n
+        same_tensors low$n/last.safetensors again$n/last.safetensors
+    done
+    expect 2 ranks 2 train --resume low2 --wire powersgd:3 --epochs 3
+    has err "--wire powersgd:3 can't be changed on --resume: the run was started with 'powersgd:8'"
+    expect 0 ranks 2 train --resume low2 --epochs 3
+    # one rank sends nothing, and loses nothing
+    expect 0 "$wick" train "${low[@]}" --mode fast --wire powersgd:8 --out low1
+    expect 0 "$wick" train "${low[@]}" --mode fast --out plain1
+    same_tensors low1/last.safetensors plain1/last.safetensors
+}
+test_wires_that_are_none_are_refused() {
+    for wire in powersgd powersgd: powersgd:0 powersgd:65 powersgd:4x powersgd:-1 f16; do
+        expect 2 "$wick" train "${run[@]}" --mode fast --wire "$wire" --out bad && has err "--wire $wire: f32, bf16, or powersgd:RANK with a RANK of 1 to 64"
+    done
+    expect 2 "$wick" train "${run[@]}" --mode fast --wire nccl --out bad && has err "NCCL moves the memory of GPUs, and this build computes on CPUs"
+}
 # After each epoch ranks compare their states to the bit, or the run would end in an error.
 test_fast_runs_learn_what_exact_ones_do() {
     local folder

@@ -216,6 +216,21 @@ test_a_sample_that_one_rank_cannot_read_ends_all() {
     ended 1 3
     has err "damaged PNM"
 }
+test_sums_that_travel_early_have_the_same_bits() {
+    early=("${run[@]}" --epochs 2) # the first is the best one, so the look at the test set is at other weights than the last
+    early_net="conv 8 3 same nobias, bn, relu, maxpool 2, dropout 0.2, residual(conv 8 3 same, bn, relu, conv 8 3 same nobias, bn), relu, flatten, linear 256, relu, linear 256, relu, linear classes"
+    expect 0 "$wick" train "${early[@]}" --net "$early_net" --force --out ashore
+    for how in "2 --sums early" "3 --sums early --shares shuffle" "4 --sums late" "3 --shard-optimizer"; do
+        read -ra words <<<"$how"
+        expect 0 ranks "${words[@]:0:1}" train "${early[@]}" --net "$early_net" "${words[@]:1}" --force --out afloat
+        same_tensors ashore/last.safetensors afloat/last.safetensors
+        cmp <(without_time ashore/log.jsonl | sed 's/, "shares.*//') <(without_time afloat/log.jsonl | sed 's/, "shares.*//') || fail "the logs differ: $how"
+    done
+    expect 4 ranks 3 train "${run[@]}" --sums early --lr 1e30 --clip 0 --optimizer sgd --save-every 1 --force --out nan
+    has err "step 2 met NaN or Inf"
+    each() { "$wick" launch -n 2 sh -c "exec \"$wick\" train $1 --out differ --leaves 4 --epochs 1"; }
+    expect 2 each '--data data --hidden 16 --sums $([ $WICK_RANK = 0 ] && echo early || echo late)' && has err "--sums differs: early on rank 0, late on rank 1"
+}
 test_the_test_set_is_looked_at_by_all_ranks() {
     few=(--data data --hidden 8 --batch 64 --leaves 4 --epochs 2 --ema 0.9)
     expect 0 "$wick" train "${few[@]}" --out once

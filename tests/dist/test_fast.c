@@ -156,7 +156,7 @@ TEST(exact_sums_are_exact_again_behind_fast_ones) {
     ranks_run(3, 30, back_rank, NULL, ends);
     for (int i = 0; i < 3; i++) {
         CHECK_MSG(ends[i].code == 0, "rank %d: %d %s", i, ends[i].code, ends[i].text);
-        CHECK_STR_HAS(ends[i].text, "wire 7: WICK_WIRE_F32 or WICK_WIRE_BF16");
+        CHECK_STR_HAS(ends[i].text, "wire 7: WICK_WIRE_F32, WICK_WIRE_BF16 or WICK_WIRE_POWERSGD");
     }
 }
 

@@ -51,7 +51,8 @@ def run(ranks):
     return out
 
 
-print("/* By tests/golden/make_powersgd.py: sums of %d floats of 2 and of 3 ranks, %d steps, rank %d. */" % (COUNT, STEPS, RANK))
+print("/* By tests/golden/make_powersgd.py: sums of %d floats of 2 and of 3 ranks, %d steps, rank %d. */"
+      % (COUNT, STEPS, RANK))
 print("static const wick_group_matrix golden_matrices[] = {%s};" % ", ".join("{%d, %d, %d}" % m for m in MATRICES))
 print("enum { GOLDEN_COUNT = %d, GOLDEN_STEPS = %d, GOLDEN_RANK = %d };" % (COUNT, STEPS, RANK))
 print("static const float golden_sums[2][GOLDEN_STEPS][GOLDEN_COUNT] = {")

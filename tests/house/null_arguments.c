@@ -267,8 +267,8 @@ static const char *const whole[] = {"int",
                                     "wick_score_mean",
                                     "wick_weights_use",
                                     "wick_window_kind"};
-static const char *const callbacks[] = {"wick_function", "wick_scalar_function", "wick_layer_watch", "wick_init_rule",
-                                        "wick_layer_fn", "wick_gradient_rule",   "wick_tap_fn"};
+static const char *const callbacks[] = {"wick_function", "wick_output_fn", "wick_scalar_function", "wick_layer_watch",
+                                        "wick_init_rule", "wick_layer_fn", "wick_gradient_rule", "wick_tap_fn"};
 #define IS_IN(list, text) is_in(list, sizeof list / sizeof *list, text)
 static bool is_in(const char *const *list, size_t n, const char *text) {
     for (size_t i = 0; i < n; i++)
