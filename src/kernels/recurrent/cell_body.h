@@ -50,18 +50,21 @@ CELL_INLINE CELL_T CELL_NAME(clipped_slope)(int kind, CELL_T clip, CELL_T y) {
 
 #if WICK_TIER_ID > 0
 /* Units [from, n) of a usual cell, fewer than a vector: as a whole one in rows of their own, which go the way of the
- * others. x and pre have `blocks` rows of n, gates four if there are any. */
+ * others. x and pre have `blocks` rows of n that are read, gates `saved`; own: which rows of one n the cell has besides
+ * h. */
+enum { CELL_NAME(HAS_C) = 1, CELL_NAME(HAS_Y) = 2, CELL_NAME(HAS_SIDE) = 4 };
 static __attribute__((noinline)) void CELL_NAME(forward_rest)(const wick_cell_row *r, int64_t from, int blocks,
-                                                              wick_cell_fn *forward) {
+                                                              int saved, int own, wick_cell_fn *forward) {
     enum { L = CELL_BYTES / (int)sizeof(CELL_T) };
     CELL_T x[4 * L] = {0}, pre[4 * L] = {0}, gates[4 * L] = {0}, peephole[3 * L] = {0}, rest[5][L] = {{0}};
     const size_t bytes = (size_t)(r->n - from) * sizeof(CELL_T);
-    void *const rows[] = {r->h, r->c, r->y, r->side};
+    void *const rows[] = {r->h, own & CELL_NAME(HAS_C) ? r->c : NULL, own & CELL_NAME(HAS_Y) ? r->y : NULL,
+                          own & CELL_NAME(HAS_SIDE) ? r->side : NULL};
     for (int b = 0; b < 4; b++) {
         const int64_t at = b * r->n + from;
         if (b < blocks) memcpy(x + b * L, (const CELL_T *)r->x + at, bytes);
         if (b < blocks) memcpy(pre + b * L, (const CELL_T *)r->pre + at, bytes);
-        if (r->gates) memcpy(gates + b * L, (const CELL_T *)r->gates + at, bytes);
+        if (b < saved) memcpy(gates + b * L, (const CELL_T *)r->gates + at, bytes);
         if (b < 3 && r->peephole) memcpy(peephole + b * L, (const CELL_T *)r->peephole + at, bytes);
         if (rows[b]) memcpy(rest[b], (const CELL_T *)rows[b] + from, bytes);
     }
@@ -74,17 +77,17 @@ static __attribute__((noinline)) void CELL_NAME(forward_rest)(const wick_cell_ro
     t.peephole = r->peephole ? peephole : NULL;
     forward(&t);
     for (int b = 0; b < 4; b++) {
-        if (r->gates) memcpy((CELL_T *)r->gates + b * r->n + from, gates + b * L, bytes);
+        if (b < saved) memcpy((CELL_T *)r->gates + b * r->n + from, gates + b * L, bytes);
         if (rows[b]) memcpy((CELL_T *)rows[b] + from, rest[b], bytes);
     }
 }
-#define CELL_REST(r, whole, blocks, forward)                                                                           \
+#define CELL_REST(r, whole, blocks, saved, own, forward)                                                               \
     if ((r)->plain && (whole) < (r)->n) {                                                                              \
-        CELL_NAME(forward_rest)(r, whole, blocks, forward);                                                            \
+        CELL_NAME(forward_rest)(r, whole, blocks, saved, own, forward);                                                \
         return;                                                                                                        \
     }
 #else
-#define CELL_REST(r, whole, blocks, forward)
+#define CELL_REST(r, whole, blocks, saved, own, forward)
 #endif
 
 /* ---- RNN --------------------------------------------------------------------------------------------------------- */
@@ -99,7 +102,7 @@ CELL_INLINE void CELL_NAME(rnn_row)(int64_t begin, int64_t end, bool plain, int 
 static void CELL_NAME(forward_rnn)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
     CELL_NAME(rnn_row)(0, whole, true, WICK_CELL_TANH, 0, r->x, r->pre, r->h, r->y);
-    CELL_REST(r, whole, 1, CELL_NAME(forward_rnn))
+    CELL_REST(r, whole, 1, 0, CELL_NAME(HAS_Y), CELL_NAME(forward_rnn))
     if (whole < r->n) CELL_NAME(rnn_row)(whole, r->n, false, r->act[0], (CELL_T)r->clip, r->x, r->pre, r->h, r->y);
 }
 CELL_INLINE void CELL_NAME(rnn_back)(int64_t begin, int64_t end, int kind, CELL_T clip, const CELL_T *restrict y,
@@ -150,7 +153,7 @@ static void CELL_NAME(forward_lstm)(const wick_cell_row *r) {
      r->gates, r->c, r->h, r->y);
     else CELL_NAME(lstm_row)(r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL,
                              r->x, r->pre, r->gates, r->c, r->h, r->y);
-    CELL_REST(r, whole, 4, CELL_NAME(forward_lstm))
+    CELL_REST(r, whole, 4, 4, CELL_NAME(HAS_C) | CELL_NAME(HAS_Y), CELL_NAME(forward_lstm))
     if (whole < r->n) CELL_NAME(lstm_row)
     (r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->x, r->pre,
      r->gates, r->c, r->h, r->y);
@@ -216,7 +219,7 @@ static void CELL_NAME(forward_gru)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
     CELL_NAME(gru_row)
     (r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, r->bias, r->x, r->pre, r->gates, r->h, r->y);
-    CELL_REST(r, whole, 3, CELL_NAME(forward_gru))
+    CELL_REST(r, whole, 3, 4, CELL_NAME(HAS_Y), CELL_NAME(forward_gru))
     if (whole < r->n) CELL_NAME(gru_row)
     (r->n, whole, r->n, false, r->act[0], r->act[1], (CELL_T)r->clip, r->bias, r->x, r->pre, r->gates, r->h, r->y);
 }
@@ -262,7 +265,7 @@ CELL_INLINE void CELL_NAME(gru_first_row)(int64_t n, int64_t begin, int64_t end,
 static void CELL_NAME(forward_gru_first)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
     CELL_NAME(gru_first_row)(r->n, 0, whole, true, WICK_CELL_SIGMOID, 0, r->x, r->pre, r->h, r->gates, r->side);
-    CELL_REST(r, whole, 2, CELL_NAME(forward_gru_first))
+    CELL_REST(r, whole, 2, 4, CELL_NAME(HAS_SIDE), CELL_NAME(forward_gru_first))
     if (whole < r->n) CELL_NAME(gru_first_row)
     (r->n, whole, r->n, false, r->act[0], (CELL_T)r->clip, r->x, r->pre, r->h, r->gates, r->side);
 }
@@ -281,7 +284,7 @@ CELL_INLINE void CELL_NAME(gru_after_row)(int64_t n, int64_t begin, int64_t end,
 static void CELL_NAME(forward_gru_after)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
     CELL_NAME(gru_after_row)(r->n, 0, whole, true, WICK_CELL_TANH, 0, r->x, r->pre, r->gates, r->h, r->y);
-    CELL_REST(r, whole, 3, CELL_NAME(forward_gru_after))
+    CELL_REST(r, whole, 3, 4, CELL_NAME(HAS_Y), CELL_NAME(forward_gru_after))
     if (whole < r->n) CELL_NAME(gru_after_row)
     (r->n, whole, r->n, false, r->act[1], (CELL_T)r->clip, r->x, r->pre, r->gates, r->h, r->y);
 }
