@@ -120,8 +120,7 @@ static double predict(const shrinking *w, const attempt *a) {
                  on_line = slope > 0 ? y / n + slope * (a->work - x / n) : 0;
     if (w->now.machine != HOST && n > 1 && on_line > 0) return on_line;
     if (n > 0) return a->work * last;
-    if (w->now.machine != HOST)
-        return a->work * first_rates[w->now.machine][a->held] * 1e-6 / mhz_of(&w->now);
+    if (w->now.machine != HOST) return a->work * first_rates[w->now.machine][a->held] * 1e-6 / mhz_of(&w->now);
     return a->work * w->whole / w->g.predicted[0];
 }
 
@@ -392,11 +391,12 @@ int cmd_shrink(cli_options *o) {
     shrinking w = {.asked = o, .now = *o, .best = -1};
     gate *g = &w.g;
     take_preset(&w);
-    if (options_given(o, "mhz") && o->machine == HOST) return log_fail(CLI_USAGE, "--mhz is for --target cortex-m4 and aarch64");
-    if (!o->preset && !(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0 ||
-                       o->keep_score > 0))
-        return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram, --max-drop, --keep-score "
-                                   "or --preset");
+    if (options_given(o, "mhz") && o->machine == HOST)
+        return log_fail(CLI_USAGE, "--mhz is for --target cortex-m4 and aarch64");
+    if (!o->preset && !(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0 || o->keep_score > 0))
+        return log_fail(CLI_USAGE,
+                        "say what it has to keep to: --max-kb, --max-us, --max-ram, --max-drop, --keep-score "
+                        "or --preset");
     /* Whoever has a file of that name keeps it. */
     const int length = snprintf(w.path, sizeof w.path, "%s.try-%ld.onnx", o->out, (long)getpid());
     if (path_exists(w.path)) return log_fail(CLI_BAD_FILE, "%s is in the way", w.path);

@@ -1,5 +1,5 @@
-/* Which layers get which numbers: the knapsack against trying all, the Fisher information against central differences in
- * f64, and what is chosen under a budget. */
+/* Which layers get which numbers: the knapsack against trying all, the Fisher information against central differences
+ * in f64, and what is chosen under a budget. */
 #include "base/base.h"
 #include "compress/knapsack.h"
 #include "compress/quantizer.h"
@@ -176,8 +176,7 @@ TEST(squared_gradients_are_those_of_central_differences) {
     REQUIRE(set_up());
     wick_quantizer *q = NULL;
     REQUIRE(wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, NULL, &q) == WICK_OK);
-    for (int b = 0; b < BATCHES; b++)
-        REQUIRE(wick_quantizer_weigh(q, (const void *[]){x[b]}, labels[b]) == WICK_OK);
+    for (int b = 0; b < BATCHES; b++) REQUIRE(wick_quantizer_weigh(q, (const void *[]){x[b]}, labels[b]) == WICK_OK);
     REQUIRE(q->n_layers == 3 && q->weighed == BATCH * BATCHES);
     for (int l = 0; l < 3; l++) {
         double taken = 0;
