@@ -86,6 +86,5 @@ test_an_aarch64() {
         command -v qemu-aarch64 >/dev/null && [ "$count" = 0 ] && fail "nothing was counted"
     fi
     awk "BEGIN { exit !($count == 0 || $count / 500e6 / $seconds > 0.999 && $count / 500e6 / $seconds < 1.001) }" || fail "$count instructions take $seconds s"
-    TMPDIR=$PWD/own64 expect 0 "$wick" shrink run -o a64.onnx --target aarch64 --max-drop 40 --epochs 0 --quiet && has out "time: not measured: instructions of one run, 1000 million a second"
 }
 test_main
