@@ -225,8 +225,8 @@ int cmd_compare(cli_options *o) {
     wick_comparison *c = NULL;
     wick_status status = WICK_OK;
     if (compare_is_of_models(o)) return compare_models(o);
-    static const char *const of_models[] = {"data", "separator", "decimal", "no-header", "layout", "image-size",
-                                            "as-stored"};
+    static const char *const of_models[] = {"data",   "separator",  "decimal",  "no-header",
+                                            "layout", "image-size", "as-stored"};
     for (int i = 0; i < 7; i++)
         if (options_given(o, of_models[i]))
             return log_fail(CLI_USAGE, "--%s is for models beside each other, one of them an ONNX file", of_models[i]);

@@ -59,8 +59,9 @@ static int open_models(comparing *w, const source_options *form) {
     if (code == CLI_OK) code = classifier_load(&w->b, g->ctx, o->files[0]);
     if (code != CLI_OK) return code;
     if (g->c.task->kind != TASK_CLASSIFY)
-        return log_fail(CLI_USAGE, "%s was trained with --task %s: models beside each other are classifiers; wick eval "
-                                   "measures each of the others",
+        return log_fail(CLI_USAGE,
+                        "%s was trained with --task %s: models beside each other are classifiers; wick eval "
+                        "measures each of the others",
                         o->model, g->c.task->name);
     code = classifier_take(&w->b, g->judged, o->files[0]);
     if (code == CLI_OK && w->b.task->kind != TASK_CLASSIFY)

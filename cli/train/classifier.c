@@ -521,10 +521,9 @@ static bool has_hints(const wick_checkpoint *file, const wick_model *model) {
 static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {
     int code = classifier_build(c, c->ctx, file, path);
     if (code != CLI_OK) return code;
-    wick_status status =
-        has_hints(file, c->model)
-            ? wick_checkpoint_load_some(file, c->model, &(wick_load_options){.skip = "hint.*"}, NULL)
-            : wick_checkpoint_load(file, c->model, false);
+    wick_status status = has_hints(file, c->model)
+                             ? wick_checkpoint_load_some(file, c->model, &(wick_load_options){.skip = "hint.*"}, NULL)
+                             : wick_checkpoint_load(file, c->model, false);
     if (status == WICK_OK) return CLI_OK;
     return log_fail(log_code(status, CLI_BAD_FILE), "%s: %s", path, log_why(c->ctx, status));
 }

@@ -262,8 +262,7 @@ static int64_t layer_bytes(const quantizing *w) {
 static int choose(quantizing *w, int64_t bytes, bool *other) {
     wick_status status = wick_quantizer_choose(w->q, bytes, NULL);
     *other = false;
-    for (int i = 0; i < wick_quantizer_layers(w->q); i++)
-        *other |= wick_quantizer_layer_at(w->q, i).bits != w->bits[i];
+    for (int i = 0; i < wick_quantizer_layers(w->q); i++) *other |= wick_quantizer_layer_at(w->q, i).bits != w->bits[i];
     if (status == WICK_OK) status = wick_quantizer_finish(w->q);
     return status == WICK_OK ? CLI_OK : failed(w, status, CLI_FAILED);
 }

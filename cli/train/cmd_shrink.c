@@ -392,11 +392,13 @@ int cmd_shrink(cli_options *o) {
     shrinking w = {.asked = o, .now = *o, .best = -1};
     gate *g = &w.g;
     take_preset(&w);
-    if (options_given(o, "mhz") && o->of_shrink.machine == HOST) return log_fail(CLI_USAGE, "--mhz is for --target cortex-m4 and aarch64");
-    if (!o->of_shrink.preset && !(o->gate.max_kb > 0 || o->of_shrink.max_us > 0 || o->of_shrink.max_ram > 0 || o->gate.max_drop >= 0 ||
-                       o->gate.keep_score > 0))
-        return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram, --max-drop, --keep-score "
-                                   "or --preset");
+    if (options_given(o, "mhz") && o->of_shrink.machine == HOST)
+        return log_fail(CLI_USAGE, "--mhz is for --target cortex-m4 and aarch64");
+    if (!o->of_shrink.preset && !(o->gate.max_kb > 0 || o->of_shrink.max_us > 0 || o->of_shrink.max_ram > 0 ||
+                                  o->gate.max_drop >= 0 || o->gate.keep_score > 0))
+        return log_fail(CLI_USAGE,
+                        "say what it has to keep to: --max-kb, --max-us, --max-ram, --max-drop, --keep-score "
+                        "or --preset");
     /* Whoever has a file of that name keeps it. */
     const int length = snprintf(w.path, sizeof w.path, "%s.try-%ld.onnx", o->out, (long)getpid());
     if (path_exists(w.path)) return log_fail(CLI_BAD_FILE, "%s is in the way", w.path);

@@ -7,7 +7,7 @@
 enum { MOST_HINTS = 16 };
 typedef enum hint_kind { HINT_FEATURES, HINT_ATTENTION } hint_kind;
 typedef struct layer_hint {
-    const char *teacher, *student; /* names of layers */
+    const char *teacher, *student;        /* names of layers */
     wick_tensor *of_teacher, *of_student; /* what they gave, while a step is recorded; NULL: nothing so far */
     bool met;                             /* some teacher has it */
 } layer_hint;

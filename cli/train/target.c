@@ -224,8 +224,8 @@ static void count_64(const char *folder, target_costs *out) {
     if (!read_extents(folder, &in, &to) || !text_to(folder, "main.c", main_64_c) ||
         !text_to(folder, "plugin.c", plugin_c))
         return;
-    snprintf(command, sizeof command,
-             "%s -std=c11 -static -DIN=%lld -DOUT=%lld main.c out/net.c -lm -o net.elf", compiler_64, in, to);
+    snprintf(command, sizeof command, "%s -std=c11 -static -DIN=%lld -DOUT=%lld main.c out/net.c -lm -o net.elf",
+             compiler_64, in, to);
     if (!done_in(folder, "said", command)) {
         out->lacks = "it could not be linked for aarch64";
         return;
@@ -276,7 +276,8 @@ static bool costs_of(const char *onnx, bool large, target_costs *out) {
     const bool made = file && n > 0 && (size_t)n < sizeof folder && mkdtemp(folder);
     if (made) {
         write_and_count(folder, file, large, out);
-        (void)done_in(folder, "/dev/null", "rm -rf out main.c board.ld plugin.c plugin.so net.o net.elf said count json why");
+        (void)done_in(folder, "/dev/null",
+                      "rm -rf out main.c board.ld plugin.c plugin.so net.o net.elf said count json why");
         (void)rmdir(folder);
     }
     free(file);

@@ -51,8 +51,7 @@ wick_status teachers_prepare(teachers *t, int64_t n) {
 void teachers_watch(teachers *t, classifier *student) { layer_hints_watch(&t->hints, student, true); }
 void teachers_rest(classifier *student) { layer_hints_rest(student); }
 
-wick_tensor *teachers_loss(teachers *t, classifier *student, wick_tensor *x, wick_tensor *logits,
-                           wick_tensor *loss) {
+wick_tensor *teachers_loss(teachers *t, classifier *student, wick_tensor *x, wick_tensor *logits, wick_tensor *loss) {
     if (!t->n) return loss;
     wick_tensor *p = NULL, *hints = NULL;
     for (int i = 0; i < t->n; i++) {

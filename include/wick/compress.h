@@ -164,8 +164,9 @@ WICK_API void wick_quantizer_keep(wick_quantizer *q, int i, bool kept);
  * that adds to the loss (LeCun, Denker and Solla 1990, "Optimal Brain Damage"; Theis et al. 2018, "Faster gaze
  * prediction with dense networks and Fisher pruning", eq. 4). The loss is the cross-entropy of fn's first result
  * [n, classes] and labels i64 [n]. labels NULL: that of normal distributions of variance 1 around all results in
- * floats, with residuals drawn from them (ctx's seed): for numbers rather than classes. Each sample is run alone, whatever the specs' batch: inputs have the samples first.
- * WICK_ERR_INVALID: with labels and without in turn, gradients that are NaN or Inf, which count for nothing. */
+ * floats, with residuals drawn from them (ctx's seed): for numbers rather than classes. Each sample is run alone,
+ * whatever the specs' batch: inputs have the samples first. WICK_ERR_INVALID: with labels and without in turn,
+ * gradients that are NaN or Inf, which count for nothing. */
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_weigh(wick_quantizer *q, const void *const *in,
                                                           const int64_t *labels);
 /* Which numbers each layer has: of those that options.keep doesn't name either what the options say, 8 bits if that is

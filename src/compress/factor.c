@@ -25,9 +25,8 @@ int64_t wick_pruner_whole_rank(const wick_pruner *p, double r) {
 /* The least rank that holds the energy, or the largest that the budget allows, as a multiple; 0: it gains nothing. */
 static int64_t choose_rank(const wick_pruner *p, const float *s, int64_t m, int64_t n) {
     const int64_t most = WICK_MIN(m, n);
-    const int64_t r = p->energy > 0
-                          ? wick_pruner_energy_rank(p, s, most)
-                          : wick_pruner_whole_rank(p, p->budget * (double)m * (double)n / (double)(m + n));
+    const int64_t r = p->energy > 0 ? wick_pruner_energy_rank(p, s, most)
+                                    : wick_pruner_whole_rank(p, p->budget * (double)m * (double)n / (double)(m + n));
     return r < most && r > 0 && r * (m + n) < m * n ? r : 0;
 }
 

@@ -82,15 +82,16 @@ static wick_status spatial(wick_pruner *p, pruned_state *s, wick_tensor *w, cons
     const float *sizes;
     WICK_TRY(values_of(wick_reshape(wick_permute(w, 4, (const int[]){1, 2, 3, 0}), 2, (const int64_t[]){m, n}), &u, &vt,
                        &values, &sizes));
-    const int64_t r =
-        p->energy > 0 ? wick_pruner_energy_rank(p, sizes, most) : WICK_MIN(wick_pruner_whole_rank(p, p->budget / spatial_share(s, f, 1)), most);
+    const int64_t r = p->energy > 0 ? wick_pruner_energy_rank(p, sizes, most)
+                                    : WICK_MIN(wick_pruner_whole_rank(p, p->budget / spatial_share(s, f, 1)), most);
     if (r < 1 || spatial_share(s, f, r) >= 1) return WICK_OK;
     wick_tensor *root = wick_sqrt(wick_slice(values, 0, 0, r, 1));
     wick_tensor *down = wick_transpose(wick_mul(first_columns(u, r), root), 0, 1),
                 *across = wick_mul(wick_slice(vt, 0, 0, r, 1), wick_reshape(root, 2, (const int64_t[]){r, 1}));
     across = wick_permute(wick_reshape(across, 3, (const int64_t[]){r, f->w, f->o}), 3, (const int[]){2, 0, 1});
     WICK_TRY(wick_pruner_keep_factor(p, s, 0, name, "_v", wick_reshape(down, 4, (const int64_t[]){r, f->i, f->h, 1})));
-    WICK_TRY(wick_pruner_keep_factor(p, s, 1, name, "_u", wick_reshape(across, 4, (const int64_t[]){f->o, r, 1, f->w})));
+    WICK_TRY(
+        wick_pruner_keep_factor(p, s, 1, name, "_u", wick_reshape(across, 4, (const int64_t[]){f->o, r, 1, f->w})));
     s->factors[2] = NULL;
     s->low_rank = r;
     s->share = spatial_share(s, f, r);

@@ -54,7 +54,8 @@ static int thin(combination *list, int n) {
 wick_status wick_knapsack(const wick_allocator *alloc, int n, const wick_knapsack_item *items, int64_t budget,
                           int *chosen) {
     const size_t room = (size_t)MOST * WICK_KNAPSACK_CHOICES, each = sizeof(combination *) + sizeof(int);
-    combination **lists = wick_calloc(alloc, (size_t)(n + 1) * each + 1), *wide = wick_alloc(alloc, room * sizeof *wide);
+    combination **lists = wick_calloc(alloc, (size_t)(n + 1) * each + 1),
+                *wide = wick_alloc(alloc, room * sizeof *wide);
     int *counts = lists ? (int *)(lists + n + 1) : NULL, last = 0;
     const combination none = {0};
     wick_status status = lists && wide ? WICK_OK : WICK_ERR_NOMEM;

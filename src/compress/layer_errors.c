@@ -108,9 +108,9 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
         if (status == WICK_OK) n[k] = count_layers(&s[k]);
     }
     if (status == WICK_OK && n[0] != n[1])
-        status = wick_msg_set(&ctx->msg, WICK_ERR_UNSUPPORTED,
-                              "layer_errors: %d convolutions and products are not %d: layers can't be paired", n[0],
-                              n[1]);
+        status =
+            wick_msg_set(&ctx->msg, WICK_ERR_UNSUPPORTED,
+                         "layer_errors: %d convolutions and products are not %d: layers can't be paired", n[0], n[1]);
     if (status == WICK_OK) status = pair_up(e, s, n[0], out);
     for (int k = 0; k < 2; k++) wick_subject_free(&s[k]);
     return status;
@@ -124,8 +124,8 @@ wick_status wick_layer_errors_new(wick_context *ctx, wick_model *model, const wi
         return wick_context_fail(ctx, WICK_ERR_INVALID, "layer_errors: needs a model and two functions with inputs");
     wick_layer_errors *e = wick_calloc(&ctx->alloc, sizeof *e);
     if (!e) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory comparing layers");
-    *e = (wick_layer_errors){
-        .ctx = ctx, .model = model, .fn = {fn[0], fn[1]}, .user = {user[0], user[1]}, .n_in = n_in};
+    *e =
+        (wick_layer_errors){.ctx = ctx, .model = model, .fn = {fn[0], fn[1]}, .user = {user[0], user[1]}, .n_in = n_in};
     wick_arena_init(&e->arena, &ctx->alloc, 0);
     wick_status status = wick_compile(ctx, record, e, n_in, in, 1, NULL, &e->plan);
     if (status == WICK_OK) status = wick_workspace_new(e->plan, &e->workspace);
@@ -163,7 +163,7 @@ wick_layer_error wick_layer_errors_at(const wick_layer_errors *e, int i) {
     if (!e || i < 0 || i >= e->n) return (wick_layer_error){0};
     const pair *p = &e->pairs[i];
     const double db = p->at < 0 || !e->observed ? (double)NAN
-                      : p->noise == 0 ? (double)INFINITY
-                                      : 10 * log10(p->signal / p->noise);
+                      : p->noise == 0           ? (double)INFINITY
+                                                : 10 * log10(p->signal / p->noise);
     return (wick_layer_error){.name = p->name, .op = p->op, .sqnr = db};
 }

@@ -22,9 +22,9 @@ static wick_status name_layer(wick_quantizer *q, const reading *r, const wick_no
         if (strcmp(q->layers[k].name, made) == 0)
             snprintf(made, sizeof made, "%.200s_%d", name ? name : node->op->name, ++times), k = -1;
     l->name = wick_arena_strdup(&q->arena, made);
-    const char *bias =
-        node->op == &wick_op_conv && node->n_in > 2 ? wick_subject_state_name(&r->s, q->source, node->in[2], l->name)
-                                                    : NULL;
+    const char *bias = node->op == &wick_op_conv && node->n_in > 2
+                           ? wick_subject_state_name(&r->s, q->source, node->in[2], l->name)
+                           : NULL;
     snprintf(made, sizeof made, "%.200s_bias", l->name ? l->name : "");
     for (int k = 0; k < i && bias; k++)
         if (q->layers[k].bias_name && strcmp(q->layers[k].bias_name, bias) == 0) bias = NULL;

@@ -79,7 +79,8 @@ static wick_status make_weigher(wick_quantizer *q) {
     specs[q->n_in] = (wick_spec){.dtype = WICK_I64, .rank = 1, .dims = {1}};
     for (int i = 0; i < q->n_layers; i++) {
         layer *l = &q->layers[i];
-        if (!l->fisher) l->fisher = wick_arena_zalloc(&q->arena, (size_t)wick_type_count(&l->type) * sizeof(double) + 1);
+        if (!l->fisher)
+            l->fisher = wick_arena_zalloc(&q->arena, (size_t)wick_type_count(&l->type) * sizeof(double) + 1);
         if (!l->fisher) return out_of_memory(ctx);
     }
     WICK_TRY(wick_compile(ctx, record_gradients, q, q->n_in + 1, specs, 2 * q->n_layers, NULL, &q->weighing));

@@ -59,7 +59,7 @@ test_help_fits_into_the_terminal() {
 test_options_stand_in_groups() {
     "$wick" help train | grep -E '^[A-Z][a-z ]*:$' | tr '\n' ' ' >groups
     [ "$(cat groups)" = "Data: Network: Training: Optimizer: Schedule: Output: Machine: Examples: Exit codes: " ] || fail "groups: $(cat groups)"
-    "$wick" help compare | grep -q '^Options:$' || fail "few options in groups"
+    "$wick" help verify | grep -q '^Options:$' || fail "few options in groups"
     for command in train report compile; do "$wick" help $command | grep -q '^  --out [A-Z]*, -o [A-Z]*' || fail "$command without -o"; done
     expect 0 "$wick" help --man train && has out ".SS Optimizer" && has out '\fB\-o\fR, \fB\-\-out\fR'
     for command in $commands; do [ -z "$(options "$command" | sort | uniq -d)" ] || fail "$command lists twice: $(options "$command" | sort | uniq -d)"; done

@@ -77,6 +77,7 @@ test_an_aarch64() {
     mkdir -p own64
     TMPDIR=$PWD/own64 expect 0 "$wick" shrink run -o a64.onnx --target aarch64 --max-kb 100 --max-drop 40 --epochs 0 --mhz 500 --json && has out '"target": "aarch64"' && has out '"time_measured": false' || return
     ls own64 | grep wick-target && fail "the C stays"
+    cp err searched
     command -v python3 >/dev/null || return 0
     bytes=$(written file_bytes) ram=$(written arena_bytes) count=$(written instructions) seconds=$(written seconds)
     expect 0 "$wick" compile a64.onnx -o a64 --name net --isa plain --json
@@ -84,9 +85,8 @@ test_an_aarch64() {
     if command -v aarch64-linux-gnu-gcc >/dev/null && command -v aarch64-linux-gnu-size >/dev/null; then
         aarch64-linux-gnu-gcc -O3 -std=c11 -c a64/net.c -o a64.o && own=$(aarch64-linux-gnu-size a64.o | awk 'NR == 2 { print $1 + $2 }')
         [ "$bytes" = "$own" ] || fail "$bytes bytes are said of $own"
-        command -v qemu-aarch64 >/dev/null && [ "$count" = 0 ] && fail "nothing was counted"
+        command -v qemu-aarch64 >/dev/null && [ "$count" = 0 ] && ! grep -q "could not count" searched && fail "nothing was counted"
     fi
     awk "BEGIN { exit !($count == 0 || $count / 500e6 / $seconds > 0.999 && $count / 500e6 / $seconds < 1.001) }" || fail "$count instructions take $seconds s"
-    TMPDIR=$PWD/own64 expect 0 "$wick" shrink run -o a64.onnx --target aarch64 --max-drop 40 --epochs 0 --quiet && has out "time: not measured: instructions of one run, 1000 million a second"
 }
 test_main

@@ -43,8 +43,8 @@ TEST(features_are_learned_through_a_convolution) {
     check_near(grads[2], hint_features_bias, "bias");
     check_near(wick_hint_features(model, "hint", s, t), hint_features, "loss");
     /* none of it goes into the teacher */
-    wick_grad(wick_add(wick_hint_features(model, "hint", s, t), wick_mul(wick_sum(t, WICK_ALL_AXES, false),
-                                                                         wick_constant(ctx, WICK_F32, 0))),
+    wick_grad(wick_add(wick_hint_features(model, "hint", s, t),
+                       wick_mul(wick_sum(t, WICK_ALL_AXES, false), wick_constant(ctx, WICK_F32, 0))),
               1, (wick_tensor *[]){t}, grads);
     static const float none[HINT_N * HINT_T * HINT_H * HINT_W];
     check_near(grads[0], none, "teacher");

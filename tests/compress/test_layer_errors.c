@@ -51,8 +51,7 @@ static void results(int model, const float *x, double *first, double *second) {
     }
     for (int o = 0; o < OUT; o++) {
         second[o] = 0;
-        for (int k = 0; k < HIDDEN; k++)
-            second[o] += (double)b[o * HIDDEN + k] * fmax(first[k] + (double)a_bias[k], 0);
+        for (int k = 0; k < HIDDEN; k++) second[o] += (double)b[o * HIDDEN + k] * fmax(first[k] + (double)a_bias[k], 0);
     }
 }
 TEST(sqnr_is_that_of_the_results_of_layers) {
@@ -111,7 +110,8 @@ TEST(layers_of_other_extents_and_numbers_are_told) {
     wick_layer_errors_free(&e);
     wick_model_free(&models[1]);
     REQUIRE(wick_model_new(ctx, &models[1]) == WICK_OK && make(&deep));
-    CHECK(wick_layer_errors_new(ctx, models[0], fns, (void *[]){&a, &deep}, 1, &spec, &e) == WICK_ERR_UNSUPPORTED && !e);
+    CHECK(wick_layer_errors_new(ctx, models[0], fns, (void *[]){&a, &deep}, 1, &spec, &e) == WICK_ERR_UNSUPPORTED &&
+          !e);
     CHECK(strstr(wick_context_error(ctx), "2 convolutions and products are not 3"));
     CHECK(wick_layer_errors_new(ctx, NULL, fns, (void *[]){&a, &a}, 1, &spec, &e) == WICK_ERR_INVALID);
     CHECK(wick_layer_errors_new(NULL, models[0], fns, (void *[]){&a, &a}, 1, &spec, &e) == WICK_ERR_INVALID);

@@ -1,6 +1,7 @@
-/* Which layers get which numbers: the knapsack against trying all, the Fisher information against central differences in
- * f64, and what is chosen under a budget. */
+/* Which layers get which numbers: the knapsack against trying all, the Fisher information against central differences
+ * in f64, and what is chosen under a budget. */
 #include "base/base.h"
+#include "base/counting_alloc.h"
 #include "compress/knapsack.h"
 #include "compress/quantizer.h"
 #include "test.h"
@@ -176,8 +177,7 @@ TEST(squared_gradients_are_those_of_central_differences) {
     REQUIRE(set_up());
     wick_quantizer *q = NULL;
     REQUIRE(wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, NULL, &q) == WICK_OK);
-    for (int b = 0; b < BATCHES; b++)
-        REQUIRE(wick_quantizer_weigh(q, (const void *[]){x[b]}, labels[b]) == WICK_OK);
+    for (int b = 0; b < BATCHES; b++) REQUIRE(wick_quantizer_weigh(q, (const void *[]){x[b]}, labels[b]) == WICK_OK);
     REQUIRE(q->n_layers == 3 && q->weighed == BATCH * BATCHES);
     for (int l = 0; l < 3; l++) {
         double taken = 0;
@@ -334,6 +334,53 @@ TEST(choosing_wants_samples_that_are_numbers) {
           wick_quantizer_choose(NULL, 1, NULL) == WICK_ERR_INVALID);
     wick_quantizer_free(&q);
     tear_down();
+}
+
+/* Weighs, chooses and looks at the layers before and after. */
+static wick_status use_all(void) {
+    wick_quantizer *q = NULL;
+    wick_layer_errors *e = NULL;
+    const wick_function fns[] = {network, wick_quantizer_apply};
+    const void *in[] = {x[0]};
+    wick_status status =
+        wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, &(wick_quantizer_options){.weight_bits = 4}, &q);
+    if (status == WICK_OK) status = wick_quantizer_weigh(q, in, labels[0]);
+    if (status == WICK_OK) status = wick_quantizer_observe(q, in);
+    if (status == WICK_OK) status = wick_quantizer_choose(q, 300, NULL);
+    if (status == WICK_OK) status = wick_quantizer_finish(q);
+    if (status == WICK_OK) status = wick_layer_errors_new(ctx, model, fns, (void *[]){NULL, q}, 1, &spec, &e);
+    if (status == WICK_OK) status = wick_layer_errors_observe(e, in);
+    wick_layer_errors_free(&e);
+    wick_quantizer_free(&q);
+    return status;
+}
+TEST(running_out_of_memory_is_an_error_wherever_it_happens) {
+    REQUIRE(set_up()); /* samples and labels */
+    tear_down();
+    counting c = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&c);
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1, .allocator = &allocator}, &ctx) == WICK_OK &&
+            wick_model_new(ctx, &model) == WICK_OK);
+    wick_model_set_training(model, false);
+    CHECK(use_all() == WICK_OK); /* what the context itself keeps is made now */
+    const int64_t before = c.calls;
+    CHECK(use_all() == WICK_OK);
+    const int64_t calls = c.calls - before, live = c.live;
+    int failed = 0;
+    for (int64_t k = 0; k < calls; k += 1 + calls / 300) {
+        c.fail_at = c.calls + k;
+        const wick_status status = use_all();
+        failed += status == WICK_ERR_NOMEM;
+        CHECK_MSG(status == WICK_ERR_NOMEM || status == WICK_OK, "call %lld: %s: %s", (long long)k,
+                  wick_status_name(status), wick_context_error(ctx));
+        c.fail_at = -1;
+        wick_context_clear_error(ctx);
+        CHECK_MSG(c.live <= live + 8, "call %lld: %lld blocks more", (long long)k, (long long)(c.live - live));
+    }
+    CHECK(calls > 100 && failed > 50);
+    CHECK(use_all() == WICK_OK);
+    tear_down();
+    CHECK_INT(c.live, 0);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -111,6 +111,7 @@ static void make_values(void) {
     static wick_dynamic *dynamic;
     static wick_quantizer *quantizer;
     static wick_pruner *pruner;
+    static wick_layer_errors *errors;
     static wick_session *session;
     static wick_runner *runner;
     static wick_shapes *shapes;
@@ -166,6 +167,8 @@ static void make_values(void) {
     MAKE(wick_dynamic_find_shapes(dynamic, &shapes));
     MAKE(wick_quantizer_new(ctx, model, linear, state, 1, &spec, 1, NULL, &quantizer));
     MAKE(wick_pruner_new(ctx, model, hidden, model, 1, &spec, 1, &pruner));
+    MAKE(wick_layer_errors_new(ctx, model, (const wick_function[]){linear, linear}, (void *[]){state, state}, 1, &spec,
+                               &errors));
     MAKE(wick_runner_new(dynamic, &runner));
     MAKE(wick_custom_register(ctx,
                               &(wick_custom_def){.name = "nothing",
@@ -197,7 +200,8 @@ static void make_values(void) {
     have("wick_dynamic", dynamic), have("wick_runner", runner), have("wick_shapes", shapes),
         have("wick_custom_op", (void *)(uintptr_t)custom), have("wick_scope", scope), have("int64_t", ones);
     have("wick_image", image), have("wick_audio", audio);
-    have("wick_quantizer", quantizer), have("wick_pruner", pruner), have("wick_session", session);
+    have("wick_quantizer", quantizer), have("wick_pruner", pruner), have("wick_layer_errors", errors),
+        have("wick_session", session);
     have("wick_profile", profile), have("wick_monitor", monitor), have("wick_events", events);
     have("wick_remote", remote);
     have("wick_group", group), have("wick_group_host", host);
@@ -222,7 +226,7 @@ typedef struct declaration {
     S(wick_context_stats)                                                                                              \
     S(wick_difference) S(wick_dim) S(wick_dynamic_info) S(wick_init) S(wick_isa) S(wick_layer_info) S(wick_limits)     \
         S(wick_class_score) S(wick_mix) S(wick_named) S(wick_onnx_info) S(wick_onnx_op) S(wick_onnx_port)              \
-        S(wick_quantizer_layer) S(wick_pruner_layer) \
+        S(wick_quantizer_layer) S(wick_pruner_layer) S(wick_layer_error) \
             S(wick_onnx_row) S(wick_op_info) S(wick_pass_info) S(wick_plan_buffer) S(wick_plan_info)                   \
                 S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field)         \
                     S(wick_loader_place) S(wick_pictures) S(wick_profile_info) S(wick_profile_row)       \
@@ -452,6 +456,7 @@ static bool is_object(const declaration *d, int k) {
         "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",
         "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op",
         "wick_quantizer",      "wick_session",    "wick_pruner",    "wick_remote",
+        "wick_layer_errors",
         "wick_group",          "wick_group_host"};
     return k == 0 && IS_IN(objects, p->type);
 }
