@@ -3,6 +3,7 @@
 #include "classifier_parts.h"
 
 #include "class_folders.h"
+#include "identity.h"
 #include "../options.h"
 #include "../paths.h"
 #include "../onnx/ports.h"
@@ -130,6 +131,52 @@ static bool is_own(const classifier *c, const char *data) {
     return c->data[0] && (strcmp(c->data, data) == 0 || path_same(c->data, data));
 }
 
+/* ---- whether they are what they were ------------------------------------------------------------------------------
+ */
+
+const char *const classifier_parts[CLASSIFIER_PARTS] = {"train", "test", "val"};
+
+int classifier_identify(classifier *c, const char *data, const char *chosen) {
+    const char *places[CLASSIFIER_PARTS];
+    const wick_status status = source_place(c->ctx, data, &places[0]);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
+    places[1] = places[2] = places[0];
+    if (chosen && strcmp(chosen, "test") != 0) {
+        const char *place;
+        if (source_place(c->ctx, chosen, &place) == WICK_OK && path_exists(place)) places[2] = place;
+    }
+    for (int i = 0; i < CLASSIFIER_PARTS; i++) {
+        free(c->identities_of[i]);
+        c->identities_of[i] = identity_of(places[i], classifier_parts[i]);
+    }
+    return CLI_OK;
+}
+
+/* Which part a split is of, where its samples are told by their places: those held out of the training are of it. */
+static int part_of(const classifier *c, const char *split) {
+    if (strcmp(split, "test") == 0) return 1;
+    return strcmp(split, "train") == 0 || strcmp(split, "all") == 0 || c->validation > 0 ? 0 : 2;
+}
+
+bool classifier_note_changed(classifier *c, const char *data, const char *split) {
+    const int part = part_of(c, split);
+    const char *then = c->identities_of[part], *place;
+    if (!then || !is_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
+    char *now = identity_of(place, classifier_parts[part]);
+    const bool changed = now && strcmp(then, now) != 0,
+               apart = part == 1 && c->identities_of[0] && strcmp(c->identities_of[0], then) != 0;
+    free(now);
+    if (changed && !c->changed)
+        log_warn(apart
+                     ? "%s has changed since the training: its test samples are not those of the training"
+                     : "%s has changed since the training: what was held out then is not what is held out now, and "
+                       "samples that the model learned from may be among those that are measured. Figures of data that "
+                       "it never saw need a file of their own (--data)",
+                 data);
+    c->changed |= changed;
+    return changed;
+}
+
 static wick_status open_part(const classifier *c, const char *data, const char *split, const source_options *form,
                              wick_dataset **out) {
     source_options so = form ? *form : (source_options){0};
@@ -222,6 +269,7 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
         *split = "all";
         talk("%s is not what the model was trained on: all of it is taken; --split test takes a fifth", data);
     }
+    classifier_note_changed(c, data, *split);
     if (is_file && !c->coding)
         talk("the model keeps nothing of how columns are coded: those of %s are coded by themselves", data);
     wick_status status = classifier_open_split(c, data, *split, form, out);

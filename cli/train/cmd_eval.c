@@ -177,6 +177,7 @@ static void report_json(const view *v) {
     json_text(&j, "model", v->o->model);
     json_text(&j, "data", v->data);
     json_text(&j, "split", v->o->split);
+    if (v->c->changed) json_bool(&j, "data_changed", true);
     json_integer(&j, "images", r->count);
     json_integer(&j, "correct", r->correct);
     json_real(&j, "accuracy", (double)r->correct / count, 9);
@@ -239,6 +240,7 @@ static void task_json(const view *v) {
     json_text(&j, "task", v->c->task->name);
     json_text(&j, "data", v->data);
     json_text(&j, "split", v->o->split);
+    if (v->c->changed) json_bool(&j, "data_changed", true);
     json_integer(&j, "samples", r->count);
     json_real(&j, "loss", r->loss, 9);
     for (int i = 0; i < r->n; i++) json_real(&j, r->scores[i].key, r->scores[i].value, 9);
