@@ -41,8 +41,9 @@ static void column_text(const wick_csv *csv, int k) {
             log_print("%s%s", i ? ", " : "", wick_csv_category(csv, k, i));
         if (c->categories > NAMED) log_print(", ...");
     } else if (isnan(c->min)) log_print("no value");
-    else log_print("%s %.*g to %.*g, mean %.*g", c->whole ? "whole numbers" : "numbers", digits_of(c), c->min,
-                   digits_of(c), c->max, digits_of(c), c->mean);
+    else
+        log_print("%s %.*g to %.*g, mean %.*g", c->whole ? "whole numbers" : "numbers", digits_of(c), c->min,
+                  digits_of(c), c->max, digits_of(c), c->mean);
     if (c->missing) log_print("; %lld missing", (long long)c->missing);
     if (c->odd) log_print("; %lld no number", (long long)c->odd);
     log_print("\n");

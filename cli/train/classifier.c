@@ -12,6 +12,7 @@
 
 #include "wick/image.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -738,8 +739,8 @@ static int moments_of(const classifier *c, const wick_dataset *d, int field, int
     for (int64_t k = 0; k < n && code == CLI_OK; k++) {
         mean[k] = there[k] ? (float)(sums[k] / (double)there[k]) : 0;
         deviation[k] = there[k] ? (float)sqrt(sums[n + k] / (double)there[k]) : 0;
-        /* of equal numbers rounding may leave a trace */
-        if (!(deviation[k] > 1e-7F * fabsf(mean[k]))) deviation[k] = 1;
+        /* of equal numbers rounding may leave a trace; what has no normal f32 is 0 to a loop */
+        if (!(deviation[k] > 1e-7F * fabsf(mean[k])) || deviation[k] < FLT_MIN) deviation[k] = 1;
     }
     free(x);
     free(window);

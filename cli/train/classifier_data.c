@@ -4,6 +4,7 @@
 
 #include "class_folders.h"
 #include "identity.h"
+#include "source_kinds.h"
 #include "../options.h"
 #include "../paths.h"
 #include "../onnx/ports.h"
@@ -56,6 +57,10 @@ static void take_images(classifier *c, const wick_dataset *dataset) {
     as.rank = wick_dataset_rank(dataset), as.pixels = 1;
     for (int i = 0; i < as.rank; i++) as.pixels *= as.dims[i] = wick_dataset_dims(dataset)[i];
     if (!c->onnx || c->data[0] || !as.pixels) return;
+    if (wick_dataset_field(dataset, 0)->dtype == WICK_F32) { /* numbers are given as they are */
+        c->floats = as.pixels == c->pixels && as.rank == c->rank;
+        return;
+    }
     if (as.pixels == c->pixels) {
         as.last = as.rank == 3 && c->rank == 3 && classifier_is_turned(c->dims, as.dims);
         if (as.last) *c = as;
@@ -236,11 +241,28 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     }
     if (!parted || (!held && strcmp(split, "train") != 0)) return open_part(c, data, split, form, out);
     wick_status status = open_part(c, data, "train", form, out);
-    const int64_t gap = c->window ? c->horizon - 1 : c->task->kind == TASK_EMBED ? SOURCE_BY_CLASS : SOURCE_NO_ORDER;
+    const int64_t gap = c->window                          ? c->horizon - 1
+                        : c->task->kind == TASK_EMBED      ? SOURCE_BY_CLASS
+                        : c->task->kind == TASK_AUTOENCODE ? SOURCE_MIXED
+                                                           : SOURCE_NO_ORDER;
     if (status == WICK_OK && c->limit > 0) status = wick_dataset_limit(c->ctx, *out, c->limit);
     if (status == WICK_OK) status = source_hold_out(c->ctx, data, c->validation, gap, held, out);
     if (status != WICK_OK) wick_dataset_free(out);
     return status;
+}
+
+/* Whether it is a table, and of no pictures. */
+static bool is_table_of_numbers(const classifier *c, const char *place, const char *split, const source_options *form) {
+    char *file = source_find_file(place, split), column[64];
+    const bool table = file && (source_ends(file, ".csv") || source_ends(file, ".tsv"));
+    wick_csv_options how = {.separator = form ? form->separator : 0,
+                            .decimal = form ? form->decimal : 0,
+                            .no_header = form && form->no_header};
+    if (table && !how.separator && source_is_tabbed(file)) how.separator = '\t';
+    const bool numbers = table && !source_has_pictures(c->ctx, file, how, column);
+    wick_context_clear_error(c->ctx);
+    free(file);
+    return numbers;
 }
 
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
@@ -264,6 +286,13 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
         return log_fail(
             CLI_USAGE,
             "--split all is for tables and tensors in a file of their own, and folders of classes; %s is none", data);
+    if (c->onnx && !c->data[0] && is_table_of_numbers(c, place, *split, form))
+        return log_fail(
+            CLI_BAD_FILE,
+            "%s: is a table, and wick doesn't find in an ONNX file how columns become numbers, nor what was "
+            "learned of them: give the run that it was made of in its place, or, of classes, the rows as "
+            "numbers (.npz with x, and y from 0 on)",
+            data);
     talk("reading %s", data);
     if (whole && !chosen && c->data[0] && !is_own(c, data)) {
         *split = "all";
@@ -311,7 +340,8 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
                         wick_dtype_name(wick_dataset_field(dataset, 0)->dtype), c->floats ? "f32" : "pixels, u8");
     const int code = classifier_sample_dims(c, dataset, &rank, dims, &pixels);
     if (code != CLI_OK) return code;
-    if (wick_dataset_count(dataset) == 0) return log_fail(CLI_BAD_FILE, "%s holds no images", name);
+    if (wick_dataset_count(dataset) == 0)
+        return log_fail(CLI_BAD_FILE, "%s holds no %ss of that part", name, source_noun(dataset));
     if (pixels != c->pixels)
         return log_fail(CLI_BAD_FILE, "the images of %s have %lld pixel%s, the model takes %lld", name,
                         (long long)pixels, plural(pixels), (long long)c->pixels);

@@ -242,7 +242,7 @@ TEST(columns_of_one_name_are_told_and_no_one_is_guessed) {
     wick_csv *t;
     REQUIRE(begin(NULL));
     REQUIRE(table(twice, NULL, &t) == WICK_OK);
-    CHECK(tells(t, "columns share a name, and each is taken for another: \"a\" (2), \"y\" (2)"));
+    CHECK(tells(t, "columns share a name, and each counts as one of its own: \"a\" (2), \"y\" (2)"));
     wick_csv_free(&t);
     REQUIRE(table(twice, &(wick_csv_options){.label = "y"}, &t) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "2 columns are called \"y\", and one is to be learned");

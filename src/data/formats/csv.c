@@ -400,7 +400,7 @@ static wick_status check_repeated(wick_csv *t, named *sorted, wick_msg *msg) {
         wick_str_add(&s, "%s%s (%d)", names > 1 ? ", " : "", wick_csv_quote(name, sorted[i].name), end - i);
     }
     if (!names) return WICK_OK;
-    return wick_csv_tell(t, msg, "columns share a name, and each is taken for another: %s%s", list,
+    return wick_csv_tell(t, msg, "columns share a name, and each counts as one of its own: %s%s", list,
                          names > 4 ? " ..." : "");
 }
 
@@ -430,8 +430,7 @@ static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     if (t->options.label && t->label < 0)
         return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.label);
     const size_t all = (size_t)(t->n + 1) * sizeof *sorted;
-    if (!(sorted = wick_alloc(&t->alloc, all)))
-        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+    if (!(sorted = wick_alloc(&t->alloc, all))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
     status = check_repeated(t, sorted, msg);
     wick_release(&t->alloc, sorted, all);
     return status;

@@ -67,7 +67,8 @@ static wick_status tell_rounded(wick_csv *t, int k, const char *name, wick_msg *
     enum { FINE = 1 << 10 }; /* steps between the lowest and the highest that are enough */
     const wick_csv_part *c = &t->columns[k];
     const double most = fmax(fabs(c->c.min), fabs(c->c.max)), apart = c->c.max - c->c.min;
-    if (!c->rounded || c->c.type != WICK_CSV_NUMBER || !(most >= DBL_MIN) || k == t->label) return WICK_OK;
+    if (!c->rounded || !(apart > 0) || c->c.type != WICK_CSV_NUMBER || !(most >= DBL_MIN) || k == t->label)
+        return WICK_OK;
     const double step = ldexp(1, ilogb(most) - (FLT_MANT_DIG - 1));
     if (!c->c.whole && step * FINE <= apart) return WICK_OK;
     return wick_csv_tell(t, msg,
