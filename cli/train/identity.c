@@ -95,6 +95,15 @@ static bool has_run(const char *folder) {
     return has;
 }
 
+/* Files that a run, or a report of it, writes into its folder, which may be that of the data. */
+static bool is_of_run(const char *name) {
+    static const char *const begins[] = {"last.safetensors", "best.safetensors", "int8.onnx",   "int4.onnx",
+                                         "log.jsonl",        "options.txt",      "report.html", "model.onnx"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0) return true;
+    return false;
+}
+
 /* All files below folder/name. */
 static void walk(listing *l, const char *folder, const char *name, int depth) {
     char *path = *name ? path_join(folder, name) : strdup(folder);
@@ -102,7 +111,7 @@ static void walk(listing *l, const char *folder, const char *name, int depth) {
     l->failed |= !path;
     for (const struct dirent *e = dir ? readdir(dir) : NULL; e && !l->failed && l->count < MOST_FILES;
          e = readdir(dir)) {
-        if (e->d_name[0] == '.') continue;
+        if (e->d_name[0] == '.' || is_of_run(e->d_name)) continue;
         char *below = *name ? path_join(name, e->d_name) : strdup(e->d_name), *at = path_join(path, e->d_name);
         struct stat st;
         l->failed |= !below || !at;

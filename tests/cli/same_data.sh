@@ -62,6 +62,19 @@ test_files_beside_the_data_are_no_part_of_them() {
     echo notes >beside/.notes
     expect 0 "$wick" eval beside/run && lacks err "has changed"
 }
+test_a_run_in_the_folder_of_its_data() {
+    for i in 1 2 3 4 5 6 7 8; do
+        mkdir -p classes/b classes/r
+        printf "P5\n2 2\n255\n\\x0$i\\x01\\x01\\x01" >classes/b/$i.pgm
+        printf "P5\n2 2\n255\n\\xe$i\\xe0\\xe0\\xe0" >classes/r/$i.pgm
+    done
+    train --data classes --out classes
+    expect 0 "$wick" train --resume classes --epochs 3
+    expect 0 "$wick" eval classes && lacks err "has changed"
+    cp classes/b/1.pgm classes/b/9.pgm
+    expect 0 "$wick" eval classes && has err "has changed since the training"
+    expect 3 "$wick" train --resume classes --epochs 4 && has err "has changed since the run was started"
+}
 test_validation_elsewhere_is_known_too() {
     table 1 300 >v.csv
     table 301 400 >held.csv
