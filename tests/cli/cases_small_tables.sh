@@ -30,6 +30,12 @@ test_columns_of_one_name() {
     sed '1s/.*/y,y,label/' twice.csv >y.csv
     train 3 y.csv tr --target y && has err '2 columns are called "y"'
 }
+test_texts_with_two_labels() {
+    { echo text,label,label && rows 30 'print "word " i "," (u > 0 ? "p" : "q") "," i % 2'; } >texts.csv
+    train 3 texts.csv tr && has err 'more than one column is called "label"'
+    sed '1s/.*/text,label,other/' texts.csv >plain.csv
+    train 0 plain.csv tr && has err 'the other columns are passed over: "other"'
+}
 test_one_class_is_told() {
     { echo a,b,label && rows 60 'print u "," v ",A"'; } >one.csv
     train 0 one.csv tr --quiet && has err 'all training samples are of one class, "A": there is nothing to tell apart'
