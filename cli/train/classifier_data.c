@@ -251,6 +251,14 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     return status;
 }
 
+/* Whether a file elsewhere has the bytes of the training's. */
+static bool is_copy(const classifier *c, const char *place) {
+    char *now = c->identities_of[0] && source_is_file(place) ? identity_of(place, classifier_parts[0]) : NULL;
+    const bool same = now && strcmp(now, c->identities_of[0]) == 0;
+    free(now);
+    return same;
+}
+
 /* Whether it is a table, and of no pictures. */
 static bool is_table_of_numbers(const classifier *c, const char *place, const char *split, const source_options *form) {
     char *file = source_find_file(place, split), column[64];
@@ -294,7 +302,9 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
             "numbers (.npz with x, and y from 0 on)",
             data);
     talk("reading %s", data);
-    if (whole && !chosen && c->data[0] && !is_own(c, data)) {
+    if (whole && !chosen && c->data[0] && !is_own(c, data) && is_copy(c, place))
+        talk("%s holds what the model was trained on: what was held out as test is taken; --split all takes all", data);
+    else if (whole && !chosen && c->data[0] && !is_own(c, data)) {
         *split = "all";
         talk("%s is not what the model was trained on: all of it is taken; --split test takes a fifth", data);
     }
