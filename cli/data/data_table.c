@@ -26,6 +26,13 @@ static bool is_csv(const char *path) {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
+/* As many as tell the lowest from the highest by some. */
+static int digits_of(const wick_csv_column *c) {
+    enum { USUAL = 6, MOST = 17 };
+    const double most = fmax(fabs(c->min), fabs(c->max)), apart = c->max - c->min;
+    return apart > 0 ? (int)fmin(MOST, fmax(USUAL, ceil(log10(most / apart)) + 2)) : USUAL;
+}
+
 static void column_text(const wick_csv *csv, int k) {
     const wick_csv_column *c = wick_csv_column_at(csv, k);
     log_print("  %-24s ", c->name);
@@ -35,7 +42,9 @@ static void column_text(const wick_csv *csv, int k) {
             log_print("%s%s", i ? ", " : "", wick_csv_category(csv, k, i));
         if (c->categories > NAMED) log_print(", ...");
     } else if (isnan(c->min)) log_print("no value");
-    else log_print("%s %.6g to %.6g, mean %.6g", c->whole ? "whole numbers" : "numbers", c->min, c->max, c->mean);
+    else
+        log_print("%s %.*g to %.*g, mean %.*g", c->whole ? "whole numbers" : "numbers", digits_of(c), c->min,
+                  digits_of(c), c->max, digits_of(c), c->mean);
     if (c->missing) log_print("; %lld missing", (long long)c->missing);
     if (c->odd) log_print("; %lld no number", (long long)c->odd);
     log_print("\n");

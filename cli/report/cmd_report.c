@@ -78,6 +78,7 @@ static int open_data(report *r) {
     if (code == CLI_OK) code = open_split(r, "test", &r->test);
     if (code != CLI_OK) return code;
     r->measured = r->test ? r->test : r->train;
+    if (r->measured) classifier_note_changed(&r->c, r->data, r->test ? "test" : "train");
     return r->measured ? CLI_OK : log_fail(CLI_BAD_FILE, "%s; give --data", wick_context_error(r->ctx));
 }
 
@@ -239,6 +240,7 @@ static void print_result(const report *r, const char *path) {
     json_text(&j, "model", r->o->model);
     json_text(&j, "data", r->data);
     json_text(&j, "split", r->measured == r->test ? "test" : "train");
+    if (r->c.changed) json_bool(&j, "data_changed", true);
     json_integer(&j, "images", r->result.count);
     json_text(&j, "task", r->c.task->name);
     if (classes) json_real(&j, "accuracy", accuracy, 9);

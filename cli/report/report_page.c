@@ -182,6 +182,10 @@ void report_head(FILE *out, const report *r) {
                    (long long)r->kept.epochs, plural(r->kept.epochs));
     if (r->epoch) html_print(out, "; the weights are those of epoch %lld, the best", (long long)r->epoch);
     fputs(".</p>\n", out);
+    if (r->c.changed)
+        fputs("<p><b>The data have changed since the training</b>: what is measured here is not what was held out "
+              "then.</p>\n",
+              out);
     key_options(out, r);
     fputs("</header>\n<dl class=\"tiles\">\n", out);
 

@@ -12,6 +12,7 @@
 
 #include "wick/image.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +271,7 @@ void classifier_free(classifier *c) {
     free(c->transform);
     free(c->label);
     free(c->coding);
+    for (int i = 0; i < CLASSIFIER_PARTS; i++) free(c->identities_of[i]), c->identities_of[i] = NULL;
     heads_free(&c->heads);
     free(c->names);
     free(c->loss);
@@ -298,6 +300,16 @@ static bool add_task(const classifier *c, meta *list) {
            meta_add(list, classes ? "classes" : "outputs", "%lld", (long long)c->classes);
 }
 
+static bool add_identities(const classifier *c, meta *list) {
+    bool ok = true;
+    for (int i = 0; i < CLASSIFIER_PARTS && ok; i++) {
+        char key[32];
+        snprintf(key, sizeof key, CLASSIFIER_IDENTITY "%s", classifier_parts[i]);
+        ok = !c->identities_of[i] || meta_add(list, key, "%s", c->identities_of[i]);
+    }
+    return ok;
+}
+
 bool classifier_add_meta(const classifier *c, meta *list) {
     char dims[WICK_MAX_DIMS * 24] = "";
     for (int i = 0, n = 0; i < c->rank; i++)
@@ -314,7 +326,7 @@ bool classifier_add_meta(const classifier *c, meta *list) {
            (!c->coding || meta_add(list, "coding", "%s", c->coding)) &&
            (!(c->separator || c->decimal || c->no_header) ||
             meta_add(list, "form", "%d %d %d", c->separator, c->decimal, c->no_header)) &&
-           (!c->onnx || meta_add(list, "onnx.crc32c", "%08lx", (unsigned long)c->onnx_crc));
+           (!c->onnx || meta_add(list, "onnx.crc32c", "%08lx", (unsigned long)c->onnx_crc)) && add_identities(c, list);
 }
 
 static bool read_dims(classifier *c, const char *text) {
@@ -436,6 +448,12 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     c->as_stored = wick_checkpoint_meta(file, "as-stored") != NULL;
     c->rate = rate ? strtoll(rate, NULL, 10) : 0;
     if (c->rate < 0) return log_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
+    for (int i = 0; i < CLASSIFIER_PARTS; i++) {
+        char key[32];
+        snprintf(key, sizeof key, CLASSIFIER_IDENTITY "%s", classifier_parts[i]);
+        const char *identity = wick_checkpoint_meta(file, key);
+        if (identity && !(c->identities_of[i] = strdup(identity))) return classifier_out_of_memory();
+    }
     const char *coding =
         wick_checkpoint_meta(file, "coding"); /* of tables and tensors; not in the first files that were written */
     if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label))) ||
@@ -737,8 +755,8 @@ static int moments_of(const classifier *c, const wick_dataset *d, int field, int
     for (int64_t k = 0; k < n && code == CLI_OK; k++) {
         mean[k] = there[k] ? (float)(sums[k] / (double)there[k]) : 0;
         deviation[k] = there[k] ? (float)sqrt(sums[n + k] / (double)there[k]) : 0;
-        /* of equal numbers rounding may leave a trace */
-        if (!(deviation[k] > 1e-7F * fabsf(mean[k]))) deviation[k] = 1;
+        /* of equal numbers rounding may leave a trace; what has no normal f32 is 0 to a loop */
+        if (!(deviation[k] > 1e-7F * fabsf(mean[k])) || deviation[k] < FLT_MIN) deviation[k] = 1;
     }
     free(x);
     free(window);

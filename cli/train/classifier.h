@@ -14,6 +14,11 @@
 #include "wick/onnx.h"
 #include "wick/zoo.h"
 
+/* The parts of data by which samples are told apart: learned from, tested, and chosen by where those lie apart. */
+enum { CLASSIFIER_PARTS = 3 };
+#define CLASSIFIER_IDENTITY "identity."                      /* and a part, in metadata */
+extern const char *const classifier_parts[CLASSIFIER_PARTS]; /* "train", "test", "val" */
+
 typedef struct classifier {
     wick_context *ctx;
     wick_model *model;
@@ -69,6 +74,8 @@ typedef struct classifier {
     const struct enrolled *enrolled; /* of embed: who is known; NULL: nobody */
     int64_t picture[2];       /* height and width of the picture at hand in its file; 0: as the network takes it */
     char *data;               /* the set it was trained on, as --data takes it */
+    char *identities_of[CLASSIFIER_PARTS]; /* what identity_of said of that, by part; NULL: nobody knows */
+    bool changed;                          /* what was opened is that set, and no longer what it was */
 } classifier;
 
 /* A new one, for the samples of a data set and the task of *c, whose `task` and `loss` are set before. transform and
@@ -161,6 +168,12 @@ bool classifier_onnx_size(wick_context *ctx, const char *path, int64_t size[2]);
  * command line says of tables and tensors. An ONNX file by itself takes the images as they are in it from then on. */
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
                          wick_dataset **out);
+/* Keeps of data that are learned from by what they are known again. chosen: where samples lie that choose the best
+ * epoch; NULL or no path: among the others. Exit codes. */
+int classifier_identify(classifier *c, const char *data, const char *chosen);
+/* Whether `data`, opened by path as the set that the model was trained on, are no longer what they were, as far as
+ * `split` goes: then its samples may be others than those that the training held out. Says so, and sets c->changed. */
+bool classifier_note_changed(classifier *c, const char *data, const char *split);
 /* As wick_status source_open, by what the model learned, with its classes. "train" of its own data are those that it
  * learned from, "validation" those that were held out of them, or that part of other data. */
 wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,

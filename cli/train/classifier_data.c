@@ -3,6 +3,8 @@
 #include "classifier_parts.h"
 
 #include "class_folders.h"
+#include "identity.h"
+#include "source_kinds.h"
 #include "../options.h"
 #include "../paths.h"
 #include "../onnx/ports.h"
@@ -55,6 +57,10 @@ static void take_images(classifier *c, const wick_dataset *dataset) {
     as.rank = wick_dataset_rank(dataset), as.pixels = 1;
     for (int i = 0; i < as.rank; i++) as.pixels *= as.dims[i] = wick_dataset_dims(dataset)[i];
     if (!c->onnx || c->data[0] || !as.pixels) return;
+    if (wick_dataset_field(dataset, 0)->dtype == WICK_F32) { /* numbers are given as they are */
+        c->floats = as.pixels == c->pixels && as.rank == c->rank;
+        return;
+    }
     if (as.pixels == c->pixels) {
         as.last = as.rank == 3 && c->rank == 3 && classifier_is_turned(c->dims, as.dims);
         if (as.last) *c = as;
@@ -130,6 +136,52 @@ static bool is_own(const classifier *c, const char *data) {
     return c->data[0] && (strcmp(c->data, data) == 0 || path_same(c->data, data));
 }
 
+/* ---- whether they are what they were ------------------------------------------------------------------------------
+ */
+
+const char *const classifier_parts[CLASSIFIER_PARTS] = {"train", "test", "val"};
+
+int classifier_identify(classifier *c, const char *data, const char *chosen) {
+    const char *places[CLASSIFIER_PARTS];
+    const wick_status status = source_place(c->ctx, data, &places[0]);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
+    places[1] = places[2] = places[0];
+    if (chosen && strcmp(chosen, "test") != 0) {
+        const char *place;
+        if (source_place(c->ctx, chosen, &place) == WICK_OK && path_exists(place)) places[2] = place;
+    }
+    for (int i = 0; i < CLASSIFIER_PARTS; i++) {
+        free(c->identities_of[i]);
+        c->identities_of[i] = identity_of(places[i], classifier_parts[i]);
+    }
+    return CLI_OK;
+}
+
+/* Which part a split is of, where its samples are told by their places: those held out of the training are of it. */
+static int part_of(const classifier *c, const char *split) {
+    if (strcmp(split, "test") == 0) return 1;
+    return strcmp(split, "train") == 0 || strcmp(split, "all") == 0 || c->validation > 0 ? 0 : 2;
+}
+
+bool classifier_note_changed(classifier *c, const char *data, const char *split) {
+    const int part = part_of(c, split);
+    const char *then = c->identities_of[part], *place;
+    if (!then || !is_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
+    char *now = identity_of(place, classifier_parts[part]);
+    const bool changed = now && strcmp(then, now) != 0,
+               apart = part == 1 && c->identities_of[0] && strcmp(c->identities_of[0], then) != 0;
+    free(now);
+    if (changed && !c->changed)
+        log_warn(apart
+                     ? "%s has changed since the training: its test samples are not those of the training"
+                     : "%s has changed since the training: what was held out then is not what is held out now, and "
+                       "samples that the model learned from may be among those that are measured. Figures of data that "
+                       "it never saw need a file of their own (--data)",
+                 data);
+    c->changed |= changed;
+    return changed;
+}
+
 static wick_status open_part(const classifier *c, const char *data, const char *split, const source_options *form,
                              wick_dataset **out) {
     source_options so = form ? *form : (source_options){0};
@@ -189,11 +241,36 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     }
     if (!parted || (!held && strcmp(split, "train") != 0)) return open_part(c, data, split, form, out);
     wick_status status = open_part(c, data, "train", form, out);
-    const int64_t gap = c->window ? c->horizon - 1 : c->task->kind == TASK_EMBED ? SOURCE_BY_CLASS : SOURCE_NO_ORDER;
+    const int64_t gap = c->window                          ? c->horizon - 1
+                        : c->task->kind == TASK_EMBED      ? SOURCE_BY_CLASS
+                        : c->task->kind == TASK_AUTOENCODE ? SOURCE_MIXED
+                                                           : SOURCE_NO_ORDER;
     if (status == WICK_OK && c->limit > 0) status = wick_dataset_limit(c->ctx, *out, c->limit);
     if (status == WICK_OK) status = source_hold_out(c->ctx, data, c->validation, gap, held, out);
     if (status != WICK_OK) wick_dataset_free(out);
     return status;
+}
+
+/* Whether a file elsewhere has the bytes of the training's. */
+static bool is_copy(const classifier *c, const char *place) {
+    char *now = c->identities_of[0] && source_is_file(place) ? identity_of(place, classifier_parts[0]) : NULL;
+    const bool same = now && strcmp(now, c->identities_of[0]) == 0;
+    free(now);
+    return same;
+}
+
+/* Whether it is a table, and of no pictures. */
+static bool is_table_of_numbers(const classifier *c, const char *place, const char *split, const source_options *form) {
+    char *file = source_find_file(place, split), column[64];
+    const bool table = file && (source_ends(file, ".csv") || source_ends(file, ".tsv"));
+    wick_csv_options how = {.separator = form ? form->separator : 0,
+                            .decimal = form ? form->decimal : 0,
+                            .no_header = form && form->no_header};
+    if (table && !how.separator && source_is_tabbed(file)) how.separator = '\t';
+    const bool numbers = table && !source_has_pictures(c->ctx, file, how, column);
+    wick_context_clear_error(c->ctx);
+    free(file);
+    return numbers;
 }
 
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
@@ -217,11 +294,21 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
         return log_fail(
             CLI_USAGE,
             "--split all is for tables and tensors in a file of their own, and folders of classes; %s is none", data);
+    if (c->onnx && !c->data[0] && is_table_of_numbers(c, place, *split, form))
+        return log_fail(
+            CLI_BAD_FILE,
+            "%s: is a table, and wick doesn't find in an ONNX file how columns become numbers, nor what was "
+            "learned of them: give the run that it was made of in its place, or, of classes, the rows as "
+            "numbers (.npz with x, and y from 0 on)",
+            data);
     talk("reading %s", data);
-    if (whole && !chosen && c->data[0] && !is_own(c, data)) {
+    if (whole && !chosen && c->data[0] && !is_own(c, data) && is_copy(c, place))
+        talk("%s holds what the model was trained on: what was held out as test is taken; --split all takes all", data);
+    else if (whole && !chosen && c->data[0] && !is_own(c, data)) {
         *split = "all";
         talk("%s is not what the model was trained on: all of it is taken; --split test takes a fifth", data);
     }
+    classifier_note_changed(c, data, *split);
     if (is_file && !c->coding)
         talk("the model keeps nothing of how columns are coded: those of %s are coded by themselves", data);
     wick_status status = classifier_open_split(c, data, *split, form, out);
@@ -263,7 +350,8 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
                         wick_dtype_name(wick_dataset_field(dataset, 0)->dtype), c->floats ? "f32" : "pixels, u8");
     const int code = classifier_sample_dims(c, dataset, &rank, dims, &pixels);
     if (code != CLI_OK) return code;
-    if (wick_dataset_count(dataset) == 0) return log_fail(CLI_BAD_FILE, "%s holds no images", name);
+    if (wick_dataset_count(dataset) == 0)
+        return log_fail(CLI_BAD_FILE, "%s holds no %ss of that part", name, source_noun(dataset));
     if (pixels != c->pixels)
         return log_fail(CLI_BAD_FILE, "the images of %s have %lld pixel%s, the model takes %lld", name,
                         (long long)pixels, plural(pixels), (long long)c->pixels);

@@ -32,14 +32,20 @@ typedef struct class_label {
     int width; /* in characters */
 } class_label;
 
+/* As the data or the model call it; NULL: neither does. */
+static const char *name_of(const view *v, int64_t k) {
+    const wick_dataset *d = v->e->dataset;
+    if (k < wick_dataset_classes(d)) return wick_dataset_class_name(d, k);
+    return v->c->class_names ? v->c->class_names[k] : NULL;
+}
+
 /* "7 Sneaker", or "7" alone where the data have no other name for it. */
 static class_label label_of(const view *v, int64_t k) {
     class_label label;
     char number[24];
-    const wick_dataset *d = v->e->dataset;
     snprintf(number, sizeof number, "%lld", (long long)k);
-    const char *name = k < wick_dataset_classes(d) ? wick_dataset_class_name(d, k) : number;
-    bool named = strcmp(name, number) != 0;
+    const char *name = name_of(v, k);
+    const bool named = name && strcmp(name, number) != 0;
     snprintf(label.text, sizeof label.text, "%s%s%s", number, named ? " " : "", named ? name : "");
     label.width = 0;
     /* bytes that begin a character of UTF-8 */
@@ -170,13 +176,13 @@ static void json_confusion(json *j, const view *v) {
 
 static void report_json(const view *v) {
     const evaluation *r = v->result;
-    const wick_dataset *d = v->e->dataset;
     const double count = (double)r->count;
     json j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "model", v->o->model);
     json_text(&j, "data", v->data);
     json_text(&j, "split", v->o->split);
+    if (v->c->changed) json_bool(&j, "data_changed", true);
     json_integer(&j, "images", r->count);
     json_integer(&j, "correct", r->correct);
     json_real(&j, "accuracy", (double)r->correct / count, 9);
@@ -189,7 +195,7 @@ static void report_json(const view *v) {
     for (int64_t k = 0; k < v->c->classes; k++) {
         const class_counts *counts = &v->e->classes[k];
         json_open(&j, NULL, '{');
-        json_text(&j, "name", k < wick_dataset_classes(d) ? wick_dataset_class_name(d, k) : NULL);
+        json_text(&j, "name", name_of(v, k));
         json_integer(&j, "images", counts->support);
         json_integer(&j, "predicted", counts->predicted);
         json_integer(&j, "correct", counts->correct);
@@ -239,6 +245,7 @@ static void task_json(const view *v) {
     json_text(&j, "task", v->c->task->name);
     json_text(&j, "data", v->data);
     json_text(&j, "split", v->o->split);
+    if (v->c->changed) json_bool(&j, "data_changed", true);
     json_integer(&j, "samples", r->count);
     json_real(&j, "loss", r->loss, 9);
     for (int i = 0; i < r->n; i++) json_real(&j, r->scores[i].key, r->scores[i].value, 9);

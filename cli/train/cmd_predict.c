@@ -601,6 +601,9 @@ static int find_images(viewer *v, wick_dataset **dataset) {
             rows &= source_is_file(file) || source_is_text_coding(c->coding);
         }
         if (hears(c)) return CLI_OK;
+        for (int i = 0; i < o->n_files && !rows && c->floats && !c->onnx; i++)
+            if (!path_exists(place_of(v, o->files[i])))
+                return log_fail(CLI_BAD_FILE, "%s: cannot open: no such file", o->files[i]);
         if (rows && c->floats && c->transform)
             return log_fail(CLI_BAD_FILE,
                             "wick predict looks at samples as they are, and those of %s go through a --transform: "

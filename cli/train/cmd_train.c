@@ -80,6 +80,7 @@ static int build(training *t) {
                                                                                                     : CLI_USAGE);
     if (code == CLI_OK && t->coding) code = keep_coding(t);
     if (code == CLI_OK) t->c.as_stored = o->as_stored;
+    if (code == CLI_OK) code = classifier_identify(&t->c, o->data, o->of_train.validation);
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, training_of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     const wick_compile_options compiling = trainer_compiling(o);

@@ -367,6 +367,11 @@ int gate_open(gate *g, const char *command, const char *what) {
     int code = open_model(g, command, what);
     if (code == CLI_OK) code = source_read_options(o, &form);
     if (code == CLI_OK) code = classifier_open_data(&g->c, o->data, &split, true, &form, &g->all);
+    if (code == CLI_OK && g->c.changed)
+        code = log_fail(CLI_BAD_FILE,
+                        "%s: which samples of %s the model learned from is not known any more, so none can "
+                        "judge what is made of it; --data takes others",
+                        o->model, g->c.data);
     if (code == CLI_OK && g->c.validation > 0 && !o->data[0]) {
         const wick_status status = classifier_open_split(&g->c, g->c.data, "validation", &form, &g->held);
         if (status != WICK_OK) code = gate_failed(g, status, CLI_BAD_FILE);

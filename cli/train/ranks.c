@@ -89,7 +89,8 @@ static wick_status agree_data(const training *t) {
     wick_status status = classifier_add_meta(&t->c, &list) ? WICK_OK : WICK_ERR_NOMEM;
     if (status == WICK_OK) status = agree_number(t, "the number of training samples", wick_dataset_count(t->train));
     for (int i = 0; status == WICK_OK && i < list.count; i++)
-        if (strcmp(list.pairs[i].key, "data") != 0)
+        if (strcmp(list.pairs[i].key, "data") != 0 &&
+            strncmp(list.pairs[i].key, CLASSIFIER_IDENTITY, strlen(CLASSIFIER_IDENTITY)) != 0)
             status = agree_text(t, "the data's ", list.pairs[i].key, list.pairs[i].value);
     meta_free(&list);
     return status;

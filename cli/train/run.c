@@ -277,6 +277,20 @@ int run_find(run *r, wick_context *ctx, cli_options *o) {
     return code == CLI_OK && damaged ? replace_damaged(r) : code;
 }
 
+/* Other samples under the same name. The test alone may be another one, where it lies apart. */
+static int check_identity(const run *r, const char *key, const char *then, const char *now) {
+    if (!then || strcmp(then, now) == 0) return CLI_OK; /* runs of an older Wick have none */
+    if (strcmp(key, CLASSIFIER_IDENTITY "test") != 0)
+        return log_fail(CLI_BAD_FILE,
+                        "%s has changed since the run was started: its files hold other samples. A new run "
+                        "(--out) learns from them",
+                        strcmp(key, CLASSIFIER_IDENTITY "val") == 0 && path_exists(r->o->of_train.validation)
+                            ? r->o->of_train.validation
+                            : r->c->data);
+    log_warn("%s has changed since the run was started: its test samples are others", r->c->data);
+    return CLI_OK;
+}
+
 /* The data must be those that the run was started with, or its normalisation and its order would be others. */
 static int check_data(run *r) {
     meta now = {0};
@@ -289,7 +303,12 @@ static int check_data(run *r) {
         const char *key = now.pairs[i].key, *then = wick_checkpoint_meta(r->file, key);
         if (strcmp(key, "arch") == 0 || (!then && strcmp(key, "onnx.crc32c") == 0))
             continue; /* the weights will tell; runs of an older Wick have none */
-        const bool coding = strcmp(key, "coding") == 0;
+        const bool coding = strcmp(key, "coding") == 0,
+                   identity = strncmp(key, CLASSIFIER_IDENTITY, strlen(CLASSIFIER_IDENTITY)) == 0;
+        if (identity) {
+            code = check_identity(r, key, then, now.pairs[i].value);
+            continue;
+        }
         if (!then && coding) {
             talk("the run was started by a Wick that kept nothing of how columns are coded: they are coded anew");
             continue;

@@ -124,13 +124,6 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     return status;
 }
 
-wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]) {
-    enum { SEED = 2 }; /* a run's own seed changes no part */
-    if (gap >= 0) return source_cut_in_time(ctx, set, share, gap, parts);
-    if (gap == SOURCE_BY_CLASS) return source_cut_identities(ctx, set, share, parts);
-    return wick_dataset_split(ctx, set, 2, (const double[]){1 - share, share}, SEED, parts);
-}
-
 wick_status source_hold_out(wick_context *ctx, const char *data, double share, int64_t gap, bool held,
                             wick_dataset **set) {
     wick_dataset *parts[2], *part;
@@ -210,8 +203,54 @@ bool source_is_label(const char *name, const char *label) {
     return false;
 }
 
-wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]) {
-    return wick_dataset_split(ctx, set, 2, (const double[]){0.8, 0.2}, 1, parts);
+/* As wick_dataset_split into two, as if there were no classes. */
+static wick_status split_mixed(wick_context *ctx, const wick_dataset *set, const double shares[2], uint64_t seed,
+                               wick_dataset *parts[2]) {
+    const int64_t n = wick_dataset_count(set);
+    const wick_spec field = {"row", WICK_I64, 0, {0}};
+    wick_dataset *rows = NULL, *of[2] = {NULL, NULL};
+    int64_t *list = malloc((size_t)(n + !n) * sizeof *list);
+    wick_status status = list ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory: %lld", (long long)n);
+    for (int64_t i = 0; i < n && list; i++) list[i] = i;
+    if (status == WICK_OK)
+        status = wick_dataset_of_arrays(ctx, n, 1, &field, (const void *const[]){list}, -1, 0, &rows);
+    if (status == WICK_OK) status = wick_dataset_split(ctx, rows, 2, shares, seed, of);
+    parts[0] = parts[1] = NULL;
+    for (int k = 0; k < 2 && status == WICK_OK; k++) {
+        const int64_t m = wick_dataset_count(of[k]);
+        int64_t *numbers = malloc((size_t)(m + !m) * sizeof *numbers);
+        if (!numbers) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory: %lld", (long long)m);
+        for (int64_t i = 0; i < m && status == WICK_OK; i++)
+            status = wick_dataset_get(of[k], i, (void *[WICK_DATASET_FIELDS]){&numbers[i]}, NULL);
+        if (status == WICK_OK) status = wick_dataset_subset(ctx, set, m, numbers, &parts[k]);
+        free(numbers);
+    }
+    if (status != WICK_OK) wick_dataset_free(&parts[0]);
+    for (int k = 0; k < 2; k++) wick_dataset_free(&of[k]);
+    wick_dataset_free(&rows);
+    free(list);
+    return status;
+}
+
+/* Classes that have a sample or two each leave nothing to hold out: where they don't matter they are mixed. */
+static wick_status split_some(wick_context *ctx, const wick_dataset *set, double share, uint64_t seed, bool mixed,
+                              wick_dataset *parts[2]) {
+    const double shares[2] = {1 - share, share};
+    const wick_status status = wick_dataset_split(ctx, set, 2, shares, seed, parts);
+    if (status != WICK_OK || !mixed || wick_dataset_count(parts[1])) return status;
+    for (int k = 0; k < 2; k++) wick_dataset_free(&parts[k]);
+    return split_mixed(ctx, set, shares, seed, parts);
+}
+
+wick_status source_split(wick_context *ctx, const wick_dataset *set, task_kind task, wick_dataset *parts[2]) {
+    return split_some(ctx, set, 0.2, 1, task == TASK_AUTOENCODE, parts);
+}
+
+wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]) {
+    enum { SEED = 2 }; /* a run's own seed changes no part */
+    if (gap >= 0) return source_cut_in_time(ctx, set, share, gap, parts);
+    if (gap == SOURCE_BY_CLASS) return source_cut_identities(ctx, set, share, parts);
+    return split_some(ctx, set, share, SEED, gap == SOURCE_MIXED, parts);
 }
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
@@ -332,12 +371,12 @@ const char *source_validation_part(wick_context *ctx, const char *data) {
 }
 
 /* "test" is a fifth, "train" the rest, "all" both. */
-static wick_status take_part(wick_context *ctx, const char *split, owned *o) {
+static wick_status take_part(wick_context *ctx, const char *split, task_kind task, owned *o) {
     if (strcmp(split, "all") == 0) return WICK_OK;
     if (strcmp(split, "test") != 0 && strcmp(split, "train") != 0)
         return wick_context_fail(ctx, WICK_ERR_IO, "there is no part called %s", split);
     wick_dataset *parts[2];
-    const wick_status status = source_split(ctx, o->set, parts);
+    const wick_status status = source_split(ctx, o->set, task, parts);
     if (status != WICK_OK) return status;
     const int which = strcmp(split, "test") == 0;
     o->whole = o->set;
@@ -521,27 +560,32 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                  : text         ? source_open_text(ctx, file, split, so, parted, &o)
                  : table        ? source_open_table(ctx, file, so, parted, &o)
                                 : source_open_tensors(ctx, file, split, so, parted, &o);
+        if (status == WICK_ERR_SHAPE && !table && !lines) { /* of rows, not of pictures */
+            char why[512];
+            snprintf(why, sizeof why, "%s", wick_context_error(ctx));
+            status = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: %s", file, why);
+        }
         if (status == WICK_OK && so->window)
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)
-            status = take_part(ctx, split, &o);
+            status = take_part(ctx, split, so->task, &o);
     } else if (paired) {
         bool whole = false;
         status = source_open_pairs(ctx, data, split, so, &o, &whole);
-        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
     } else if (boxes || points) {
         bool whole = false;
         status = boxes ? source_open_boxes(ctx, data, split, so, &o, &whole)
                        : source_open_points(ctx, data, split, so, &o, &whole);
-        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
     } else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split))) {
         bool whole = false;
         status = source_open_masks(ctx, data, split, so, &o, &whole);
-        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
     } else if (so->task == TASK_DENSE || (so->task == TASK_AUTO && source_has_maps(ctx, data, split))) {
         bool whole = false;
         status = source_open_maps(ctx, data, split, so, &o, &whole);
-        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
     } else
         status = open_others(ctx, data, split, so, &o, out);
     if (!file && status == WICK_OK &&

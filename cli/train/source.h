@@ -98,8 +98,9 @@ wick_status source_hold_out(wick_context *ctx, const char *data, double share, i
                             wick_dataset **set);
 /* The two of them, which need the set; gap: of windows in order of time, how many between the parts belong to neither,
  * so that no row is on both sides of what is learned (the last ones are held out); SOURCE_NO_ORDER: samples in no
- * order; SOURCE_BY_CLASS: whole classes are held out, and numbered anew. */
-enum { SOURCE_NO_ORDER = -1, SOURCE_BY_CLASS = -2 };
+ * order; SOURCE_BY_CLASS: whole classes are held out, and numbered anew; SOURCE_MIXED: in no order, and where too few
+ * are of each class, without regard to classes. */
+enum { SOURCE_NO_ORDER = -1, SOURCE_BY_CLASS = -2, SOURCE_MIXED = -3 };
 int64_t source_identities(const wick_dataset *set); /* how many classes have samples */
 wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]);
 /* The part of the data that is there to choose by, beside train and test; NULL: there is none. */

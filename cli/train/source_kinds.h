@@ -34,7 +34,7 @@ uint64_t source_hash(const char *name);
 /* Whether a column or tensor of that name is the class. label: --label, or NULL or "". */
 bool source_is_label(const char *name, const char *label);
 /* Training and test. */
-wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]);
+wick_status source_split(wick_context *ctx, const wick_dataset *set, task_kind task, wick_dataset *parts[2]);
 /* What should be classes: how many of them there are, and whether all are numbers, from low to high, and whole ones. */
 typedef struct class_look {
     int64_t samples, classes;

@@ -83,7 +83,7 @@ static const wick_csv_column *column_of(const wick_csv *csv, const char *name) {
 }
 
 /* Which rows of a table that is split are for training, as take_part will have it. */
-static wick_status training_rows(wick_context *ctx, const wick_dataset *set, bool *learned) {
+static wick_status training_rows(wick_context *ctx, const wick_dataset *set, task_kind task, bool *learned) {
     const int64_t n = wick_dataset_count(set);
     int64_t *rows = malloc((size_t)n * sizeof *rows), *labels = malloc((size_t)n * sizeof *labels);
     const wick_spec fields[] = {{"row", WICK_I64, 0, {0}}, {"label", WICK_I64, 0, {0}}};
@@ -94,7 +94,7 @@ static wick_status training_rows(wick_context *ctx, const wick_dataset *set, boo
     if (status == WICK_OK)
         status = wick_dataset_of_arrays(ctx, n, 2, fields, (const void *const[]){rows, labels},
                                         wick_dataset_classes(set) ? 1 : -1, wick_dataset_classes(set), &numbered);
-    if (status == WICK_OK) status = source_split(ctx, numbered, parts);
+    if (status == WICK_OK) status = source_split(ctx, numbered, task, parts);
     for (int64_t i = 0; status == WICK_OK && i < wick_dataset_count(parts[0]); i++) {
         int64_t row;
         status = wick_dataset_get(parts[0], i, (void *[WICK_DATASET_FIELDS]){&row}, NULL);
@@ -116,7 +116,7 @@ static wick_status read_table(wick_context *ctx, const char *path, const source_
     form->label = numbers || !*name ? NULL : name;
     wick_status status = wick_csv_read(ctx, path, form, &o->csv);
     const wick_csv_column *label = status == WICK_OK && form->label ? column_of(o->csv, name) : NULL;
-    if (!label || so->task == TASK_AUTOENCODE) return status;
+    if (!label || so->task == TASK_AUTOENCODE || !wick_csv_rows(o->csv)) return status;
     const class_look look = {wick_csv_rows(o->csv), label->categories, label->type == WICK_CSV_NUMBER,
                              label->whole,          label->min,        label->max};
     status = source_check_names(ctx, path, name, &look);
@@ -144,7 +144,7 @@ static wick_status learn_table(wick_context *ctx, const char *path, const source
         bool *learned = calloc((size_t)wick_csv_rows(o->csv), sizeof *learned);
         if (!learned) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
         if (status == WICK_OK) status = wick_dataset_of_csv(ctx, o->csv, &o->set);
-        if (status == WICK_OK && !so->window) status = training_rows(ctx, o->set, learned);
+        if (status == WICK_OK && !so->window) status = training_rows(ctx, o->set, so->task, learned);
         for (int64_t i = 0; so->window && i < wick_csv_rows(o->csv) - source_test_rows(wick_csv_rows(o->csv)); i++)
             learned[i] = true;
         form.learned = learned;
@@ -208,6 +208,8 @@ wick_status source_open_table(wick_context *ctx, const char *path, const source_
     } else
         status = learn_table(ctx, path, so, form, files, parted, o);
     if (status != WICK_OK) return status;
+    if (!wick_csv_rows(o->csv))
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has a line of names, and no row below it", path);
     const char *note;
     for (int i = 0; !(parted && so->told) && (note = wick_csv_note(o->csv, i)); i++) talk("%s: %s", path, note);
     if (!(o->coding = strdup(wick_csv_coding(o->csv))))

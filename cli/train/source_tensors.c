@@ -180,7 +180,14 @@ static wick_status check_numbers(wick_context *ctx, const parts *p, wick_tensor 
     const char *name = wick_weights_at(p->file, p->x).name;
     const wick_dtype dtype = wick_tensor_dtype(x);
     const float *v = data;
+    const void *doubles = NULL; /* in the order of the file */
     bool large = false;
+    if (dtype == WICK_F64 && wick_data(x, &doubles) != WICK_OK)
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path);
+    for (int64_t i = 0; i < n && doubles; i++) {
+        const double d = ((const double *)doubles)[i];
+        large |= fabs(d) > 0x1p24 && d == floor(d) && d != (double)(float)d;
+    }
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(v[i]))
             return wick_context_fail(
@@ -188,10 +195,9 @@ static wick_status check_numbers(wick_context *ctx, const parts *p, wick_tensor 
                 "%s: \"%s\": sample %lld has %s, number %lld of it: what is missing is to be filled in before", p->path,
                 name, (long long)(i / row), isnan(v[i]) ? "NaN" : "a number that 32 bits cannot hold",
                 (long long)(i % row));
-        large |= fabsf(v[i]) > 0x1p24f;
+        large |= dtype != WICK_F32 && !doubles && fabsf(v[i]) > 0x1p24f;
     }
-    if (large && dtype != WICK_F32 && dtype != WICK_F64)
-        say(p, "%s: \"%s\" has whole numbers above 2^24, which are rounded to 32-bit floats", p->path, name);
+    if (large) say(p, "%s: \"%s\" has whole numbers above 2^24, which are rounded to 32-bit floats", p->path, name);
     return WICK_OK;
 }
 

@@ -165,6 +165,14 @@ static wick_status read_table(wick_context *ctx, const char *path, const char *s
         return no_column(ctx, path, "text", how->label, "text", cells, columns);
     if (label < 0 && !how->no_label)
         return no_column(ctx, path, how->tags ? "tags" : "class", how->label, "label", cells, columns);
+    const int taken[] = {text, label, part};
+    for (int k = 0; k < 3 && !headless; k++)
+        for (int i = 0; i < columns && taken[k] >= 0; i++)
+            if (i != taken[k] && strcmp(cells[i], cells[taken[k]]) == 0)
+                return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                         "%s: more than one column is called \"%.60s\", and which of them is meant "
+                                         "nobody can tell",
+                                         path, cells[i]);
     if (headless) {
         text_row *row = add_row(t, &room);
         if (!row) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);

@@ -107,6 +107,12 @@ static int open_samples(training *t) {
         talk("%s has no test %ss", data, source_noun(t->train));
     else if (status != WICK_OK)
         return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+    if (t->test && !wick_dataset_count(t->test)) {
+        const int64_t n = wick_dataset_count(t->train);
+        talk("%s: %lld %s%s %s too few to hold any out as test", data, (long long)n, source_noun(t->train), plural(n),
+             n == 1 ? "is" : "are");
+        wick_dataset_free(&t->test);
+    }
     return CLI_OK;
 }
 
@@ -124,9 +130,10 @@ static int hold_out(training *t, double share) {
         return CLI_OK;
     }
     wick_status status = source_cut(t->ctx, t->train, share,
-                                    window  ? t->o->of_train.horizon - 1
-                                    : embed ? SOURCE_BY_CLASS
-                                            : SOURCE_NO_ORDER,
+                                    window                                ? t->o->of_train.horizon - 1
+                                    : embed                               ? SOURCE_BY_CLASS
+                                    : task_asked(t->o) == TASK_AUTOENCODE ? SOURCE_MIXED
+                                                                          : SOURCE_NO_ORDER,
                                     parts);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
     const long long held = wick_dataset_count(parts[1]), left = wick_dataset_count(parts[0]);
@@ -221,6 +228,42 @@ static int check_heads(const cli_options *o) {
                                     error, sizeof error);
     if (!read) return log_fail(CLI_USAGE, "--%s: %s", *o->of_train.heads ? "heads" : "target", error);
     heads_free(&read);
+    return CLI_OK;
+}
+
+/* How many samples of each class. */
+static void count_classes(const wick_dataset *d, int64_t classes, int64_t *of) {
+    for (int64_t i = 0; d && i < wick_dataset_count(d); i++) {
+        const int64_t k = wick_dataset_label(d, i);
+        if (k >= 0 && k < classes) of[k]++;
+    }
+}
+
+/* Of classes that are learned: that there is but one, or that one is looked for and was never seen. */
+static int tell_classes(const training *t) {
+    const int64_t n = wick_dataset_classes(t->train);
+    int64_t *of = calloc((size_t)(2 * n + !n), sizeof *of), seen = 0, first = -1, never = 0;
+    if (!of) return log_fail(CLI_FAILED, "out of memory");
+    int64_t *judged = of + n;
+    count_classes(t->train, n, of);
+    count_classes(t->valid, n, judged);
+    count_classes(t->test, n, judged);
+    for (int64_t k = n; k-- > 0;) {
+        seen += of[k] > 0;
+        if (of[k] || !judged[k]) continue;
+        never++, first = k;
+    }
+    if (never)
+        log_warn("%s: class \"%s\"%s no training sample, and %lld that %s looked at for validation or as test: what "
+                 "was never seen can't be told",
+                 t->o->data, wick_dataset_class_name(t->train, first), never > 1 ? " and others have" : " has",
+                 (long long)judged[first], judged[first] == 1 ? "is" : "are");
+    if (seen == 1) {
+        for (first = 0; first < n && !of[first];) first++;
+        log_warn("%s: all training samples are of one class, \"%s\": there is nothing to tell apart", t->o->data,
+                 wick_dataset_class_name(t->train, first));
+    }
+    free(of);
     return CLI_OK;
 }
 
@@ -446,6 +489,10 @@ int training_settle_task(training *t) {
     if (code == CLI_OK) code = check_kind(t);
     if (code != CLI_OK) return code;
     t->c.task = is;
+    if (is->kind == TASK_CLASSIFY) {
+        const int told = tell_classes(t);
+        if (told != CLI_OK) return told;
+    }
     t->c.embedding = o->of_train.embedding;
     t->c.window = o->of_train.window, t->c.horizon = o->of_train.window ? o->of_train.horizon : 0;
     if (is->kind == TASK_DENSE && !options_given(o, "loss") && !*o->of_train.resume &&

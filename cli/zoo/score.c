@@ -316,6 +316,7 @@ static int score_places(const zoo_model *m, const evaluator *e, const evaluation
 
 static int open_part(classifier *c, const char *split, wick_dataset **out) {
     const source_options form = {.told = true};
+    classifier_note_changed(c, c->data, split);
     const wick_status status = classifier_open_split(c, c->data, split, &form, out);
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
 }

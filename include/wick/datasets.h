@@ -217,9 +217,9 @@ typedef struct wick_csv wick_csv;
 /* Reads it all. UTF-8, with or without a byte order mark; UTF-16 with one; what is not UTF-8 is read as Windows-1252
  * (Latin-1). WICK_ERR_IO, WICK_ERR_FORMAT (a line with more or fewer cells, a quote that does not end: file and line
  * are named; a coding that wick_csv_coding didn't write), WICK_ERR_INVALID (a column that is not there, a class that is
- * missing, more than 65,536 categories, a number that f32 cannot hold, and Inf unless missing values are NaN),
- * WICK_ERR_MISMATCH (not of the coding: no column of it, a class that it lacks, text where it has numbers),
- * WICK_ERR_VERSION (of a coding), WICK_ERR_NOMEM. */
+ * missing or has a name that another column has too, more than 65,536 categories, a number that f32 cannot hold, and
+ * Inf unless missing values are NaN), WICK_ERR_MISMATCH (not of the coding: no column of it, a class that it lacks,
+ * text where it has numbers), WICK_ERR_VERSION (of a coding), WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_csv_read(wick_context *ctx, const char *path, const wick_csv_options *options,
                                                    wick_csv **out);
 WICK_API void wick_csv_free(wick_csv **csv); /* null-safe, nulls */

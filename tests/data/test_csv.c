@@ -223,6 +223,43 @@ static bool tells(const wick_csv *t, const char *part) {
     return false;
 }
 
+TEST(numbers_that_f32_rounds_are_told) {
+    wick_csv *t;
+    REQUIRE(begin(NULL));
+    REQUIRE(table("t,u,v,w,y\n1700000000,16777216,0.1,1e6,1\n1700000059,-16777216,1e9,1000000.01,16777217\n",
+                  &(wick_csv_options){.target = "y"}, &t) == WICK_OK);
+    CHECK(tells(t, "column \"t\" has whole numbers above 2^24, up to 1700000059, which are rounded to 32-bit floats, "
+                   "the largest to multiples of 128; its numbers lie within 59"));
+    CHECK(tells(t, "column \"y\" has whole numbers above 2^24"));
+    CHECK(tells(t, "column \"w\" has numbers that lie close together"));
+    CHECK(!tells(t, "column \"u\"") && !tells(t, "column \"v\""));
+    wick_csv_free(&t);
+    end();
+}
+
+TEST(columns_of_one_name_are_told_and_no_one_is_guessed) {
+    static const char twice[] = "a,y,a,y,\n1,2,3,4,\n";
+    wick_csv *t;
+    REQUIRE(begin(NULL));
+    REQUIRE(table(twice, NULL, &t) == WICK_OK);
+    CHECK(tells(t, "columns share a name, and each counts as one of its own: \"a\" (2), \"y\" (2)"));
+    wick_csv_free(&t);
+    REQUIRE(table(twice, &(wick_csv_options){.label = "y"}, &t) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "2 columns are called \"y\", and one is to be learned");
+    REQUIRE(table(twice, &(wick_csv_options){.target = "y"}, &t) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "2 columns are called \"y\"");
+    REQUIRE(table(twice, &(wick_csv_options){.target = "y,y"}, &t) == WICK_OK); /* both are meant */
+    CHECK(tells(t, "\"a\" (2), \"y\" (2)"));
+    wick_csv_free(&t);
+    REQUIRE(table(twice, &(wick_csv_options){.skip = "a"}, &t) == WICK_OK);
+    CHECK(!tells(t, "\"a\" (2)"));
+    wick_csv_free(&t);
+    REQUIRE(table("a,b\n1,2\n", NULL, &t) == WICK_OK);
+    CHECK(!tells(t, "share a name"));
+    wick_csv_free(&t);
+    end();
+}
+
 TEST(another_table_is_read_as_the_one_that_was_learned_from) {
     static const char learned[] = "id,u,town,v,kind\n1,1,Rome,10,yes\n2,2,\"say \"\"hi\"\"\",20,no\n3,3,Oslo,,maybe\n";
     wick_csv *t;

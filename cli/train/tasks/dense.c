@@ -18,6 +18,7 @@
 
 #include "wick/wick.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ int dense_standardise(classifier *c, const wick_dataset *d) {
         return log_fail(CLI_BAD_FILE, "%s: nothing is known of any pixel%s", c->data,
                         is_log(c) ? " above 0, which --loss silog learns from" : "");
     const float mean = (float)(sum / count), deviation = (float)sqrt(squares / count),
-                scale = deviation > 1e-7F * fabsf(mean) ? deviation : 1;
+                scale = deviation > 1e-7F * fabsf(mean) && deviation >= FLT_MIN ? deviation : 1;
     wick_status status = wick_write(classifier_state(c, STATE_TARGET_MEAN), &mean, sizeof mean);
     if (status == WICK_OK) status = wick_write(classifier_state(c, STATE_TARGET_DEVIATION), &scale, sizeof scale);
     return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));

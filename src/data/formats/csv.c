@@ -225,6 +225,7 @@ static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t ro
     bool is;
     double v = NAN;
     WICK_TRY(take_number(t, r, k, &is, &v, msg));
+    c->rounded |= is && v != (double)(float)v;
     *to = (float)(is ? v : c->target < 0 && t->options.missing == WICK_CSV_MEAN ? c->c.mean : (double)NAN);
     return WICK_OK;
 }
@@ -375,6 +376,34 @@ static wick_status check_names(wick_csv *t, const wick_csv_reader *r, wick_msg *
         numbers, t->n);
 }
 
+/* Columns of one name: which of them is meant as the class, or to be learned, nobody can tell. */
+static wick_status check_repeated(wick_csv *t, named *sorted, wick_msg *msg) {
+    char name[WICK_CSV_SHOWN], list[400];
+    wick_str s = wick_str_on(list, sizeof list);
+    int names = 0;
+    for (int k = 0; k < t->n; k++) sorted[k] = (named){t->columns[k].c.name, k};
+    if (t->n) qsort(sorted, (size_t)t->n, sizeof *sorted, by_name);
+    for (int i = 0, end; i < t->n; i = end) {
+        int learned = 0, meant = 0;
+        for (end = i; end < t->n && strcmp(sorted[end].name, sorted[i].name) == 0; end++) {
+            const int k = sorted[end].column;
+            meant += k == t->label || t->columns[k].target >= 0;
+            learned += k != t->label && t->columns[k].target < 0 && t->columns[k].c.type != WICK_CSV_LEFT_OUT;
+        }
+        if (!*sorted[i].name || end - i == 1) continue;
+        if (meant && meant < end - i)
+            return wick_msg_set(msg, WICK_ERR_INVALID,
+                                "%s: %d columns are called %s, and one is to be learned: it needs a name of its own",
+                                t->path, end - i, wick_csv_quote(name, sorted[i].name));
+        enum { NAMED = 4 };
+        if (learned + meant < 2 || ++names > NAMED) continue;
+        wick_str_add(&s, "%s%s (%d)", names > 1 ? ", " : "", wick_csv_quote(name, sorted[i].name), end - i);
+    }
+    if (!names) return WICK_OK;
+    return wick_csv_tell(t, msg, "columns share a name, and each counts as one of its own: %s%s", list,
+                         names > 4 ? " ..." : "");
+}
+
 static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     char extra[800];
     wick_str s = wick_str_on(extra, sizeof extra);
@@ -400,7 +429,11 @@ static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     choose_columns(t);
     if (t->options.label && t->label < 0)
         return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.label);
-    return WICK_OK;
+    const size_t all = (size_t)(t->n + 1) * sizeof *sorted;
+    if (!(sorted = wick_alloc(&t->alloc, all))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+    status = check_repeated(t, sorted, msg);
+    wick_release(&t->alloc, sorted, all);
+    return status;
 }
 
 static bool has_column(const wick_csv *t, int k) { return k >= 0 && t->columns[k].cell >= 0; }

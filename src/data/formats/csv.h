@@ -21,6 +21,7 @@ typedef struct wick_csv_part {
     const char **names; /* of categories, in order */
     size_t cap;
     bool numeric; /* of a class: its names are numbers, compared by value */
+    bool rounded; /* f32 doesn't hold all of its numbers */
     bool empty;   /* no row that is learned from has a value: left out */
     double sum;
     int64_t numbers,

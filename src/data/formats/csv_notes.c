@@ -4,6 +4,8 @@
 
 #include "base/utf8.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -59,6 +61,23 @@ static void list_add(list *l, const wick_csv *t, int k, int64_t number) {
     if (l->n == NAMED) wick_str_add(&l->s, " ...");
 }
 
+/* Numbers that f32 doesn't hold, where that changes more than their last digits: whole ones, as times in seconds, and
+ * those that lie close together. */
+static wick_status tell_rounded(wick_csv *t, int k, const char *name, wick_msg *msg) {
+    enum { FINE = 1 << 10 }; /* steps between the lowest and the highest that are enough */
+    const wick_csv_part *c = &t->columns[k];
+    const double most = fmax(fabs(c->c.min), fabs(c->c.max)), apart = c->c.max - c->c.min;
+    if (!c->rounded || !(apart > 0) || c->c.type != WICK_CSV_NUMBER || !(most >= DBL_MIN) || k == t->label)
+        return WICK_OK;
+    const double step = ldexp(1, ilogb(most) - (FLT_MANT_DIG - 1));
+    if (!c->c.whole && step * FINE <= apart) return WICK_OK;
+    return wick_csv_tell(t, msg,
+                         "column %s has %s, up to %.10g, which are rounded to 32-bit floats, the largest to multiples "
+                         "of %g; its numbers lie within %.6g: differences from one of them can be learned from",
+                         name, c->c.whole ? "whole numbers above 2^24" : "numbers that lie close together", most, step,
+                         apart);
+}
+
 static wick_status tell_column(wick_csv *t, int k, wick_msg *msg) {
     const wick_csv_part *c = &t->columns[k];
     char name[WICK_CSV_SHOWN], text[WICK_CSV_SHOWN];
@@ -74,6 +93,7 @@ static wick_status tell_column(wick_csv *t, int k, wick_msg *msg) {
                                "column %s has %lld number%s with thousands separators, the first %s in line %lld", name,
                                (long long)c->grouped.n, c->grouped.n == 1 ? "" : "s",
                                wick_csv_quote(text, c->grouped.text), (long long)c->grouped.line));
+    WICK_TRY(tell_rounded(t, k, name, msg));
     enum { FEW = 20 };
     if (c->c.type == WICK_CSV_CATEGORY && k != t->label && !t->options.coding && c->c.categories > FEW &&
         2 * c->c.categories > t->rows)
