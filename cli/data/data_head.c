@@ -178,7 +178,8 @@ static wick_status show(head *h, int64_t i, const wick_file *file) {
 int data_head(data_job *d) {
     head h = {.d = d};
     int64_t broken = 0;
-    const int64_t n = wick_files_count(d->f), from = d->o->of_data.from, last = d->o->of_data.count < n - from ? from + d->o->of_data.count : n;
+    const int64_t n = wick_files_count(d->f), from = d->o->of_data.from,
+                  last = d->o->of_data.count < n - from ? from + d->o->of_data.count : n;
     if (from >= n && n)
         return log_fail(CLI_USAGE, "--from %lld: %s has %lld, counted from 0", (long long)from, wick_files_path(d->f),
                         (long long)n);

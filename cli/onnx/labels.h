@@ -19,7 +19,8 @@ int labels_open(labels *l, const cli_options *o);
 void labels_free(labels *l);
 /* Whether x is a vector of floats, but for extents of 1 in front: scores of classes. */
 bool labels_fit(wick_tensor *x);
-/* The highest scores with their names, or numbers where names are not as many as classes: a line each, and "top": [{"class", "label", "score"}]. */
+/* The highest scores with their names, or numbers where names are not as many as classes: a line each, and "top":
+ * [{"class", "label", "score"}]. */
 void labels_print(const labels *l, wick_tensor *x);
 void labels_json(json *j, const labels *l, wick_tensor *x);
 

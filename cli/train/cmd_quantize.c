@@ -46,11 +46,13 @@ static wick_status observe(void *user, const void *const *in, const int64_t *lab
 static int check_bits(const quantizing *w) {
     const cli_options *o = w->g.o;
     const int n = wick_quantizer_layers(w->q);
-    if (weights_alone(o) || o->of_quantize.weight_bits == 8 || *o->of_quantize.wide_layers || o->gate.max_kb > 0) return CLI_OK;
+    if (weights_alone(o) || o->of_quantize.weight_bits == 8 || *o->of_quantize.wide_layers || o->gate.max_kb > 0)
+        return CLI_OK;
     for (int i = 0; i < n; i++)
         if (wick_quantizer_layer_at(w->q, i).bits < 7) return CLI_OK;
     if (w->g.guest) {
-        talk("weights have 8 bits, not %lld: there is no layer but the first and the last", (long long)o->of_quantize.weight_bits);
+        talk("weights have 8 bits, not %lld: there is no layer but the first and the last",
+             (long long)o->of_quantize.weight_bits);
         return CLI_OK;
     }
     return log_fail(CLI_USAGE,

@@ -103,7 +103,9 @@ static const char *const machines[] = {"host", "cortex-m4", "aarch64"};
 /* Instructions for an operation, where nothing has been counted: of a Cortex-M4 (docs/codegen.md), and of an aarch64,
  * whose vectors have 4 floats (ResNet-8 in docs/compress.md). */
 static const double first_rates[][HELD] = {[CORTEX_M4] = {3.3, 0.9, 9}, [AARCH64] = {0.5, 0.6, 4}};
-static double mhz_of(const cli_options *o) { return o->of_shrink.mhz > 0 ? o->of_shrink.mhz : o->of_shrink.machine == AARCH64 ? 1000 : 100; }
+static double mhz_of(const cli_options *o) {
+    return o->of_shrink.mhz > 0 ? o->of_shrink.mhz : o->of_shrink.machine == AARCH64 ? 1000 : 100;
+}
 
 /* Time by what was found of others before, whose weights are the same kind of numbers: in proportion to the last one;
  * of instructions, which are counted, by a line through all of them (least squares). Without any, as long as the plan's

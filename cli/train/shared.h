@@ -12,7 +12,8 @@
 int shared_open(wick_context *ctx, const cli_options *o, wick_group **group);
 static inline bool shared_is_alone(const wick_group *g) { return !g || wick_group_size(g) == 1; }
 static inline bool shared_follows(const wick_group *g) { return g && wick_group_rank(g) > 0; }
-/* The exit code of a group's failure: ranks that differ are a wrong command line, and one that is lost or late is not. */
+/* The exit code of a group's failure: ranks that differ are a wrong command line, and one that is lost or late is not.
+ */
 int shared_code(wick_status status);
 /* What the group's error says; its exit code. */
 int shared_failed(const wick_group *g, wick_status status);

@@ -141,8 +141,8 @@ static int hold_out(training *t, double share) {
         wick_dataset_free(&parts[0]);
         wick_dataset_free(&parts[1]);
         if (options_given(t->o, "validation"))
-            return log_fail(CLI_USAGE, "--validation %s of %lld %s%s leaves none %s", t->o->of_train.validation, held + left,
-                            noun, plural(held + left), held ? "to learn from" : "to choose by");
+            return log_fail(CLI_USAGE, "--validation %s of %lld %s%s leaves none %s", t->o->of_train.validation,
+                            held + left, noun, plural(held + left), held ? "to learn from" : "to choose by");
         talk("%lld %s%s are too few to hold any out for validation", held + left, noun, plural(held + left));
         return CLI_OK;
     }
