@@ -23,6 +23,20 @@
             *(U *)(y + at) = HALVES_SELECT((M)HALVES_LATER(odd, even), odd, even);                                     \
         }                                                                                                              \
     }
+/* y[i] = the mean of the same four: rows first, then columns, as window_body.h sums them. */
+#define HALVES_MEAN(L)                                                                                                 \
+    static void WINDOW_NAME(mean_row##L)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, WINDOW_T *y) {             \
+        typedef WINDOW_T V __attribute__((vector_size(L * sizeof(WINDOW_T))));                                         \
+        typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));   \
+        for (int64_t i = 0; i < n; i += L) {                                                                           \
+            const int64_t at = WICK_MIN(i, n - L);                                                                     \
+            const V j0 = HALVES_LOAD(x0 + 2 * at) + HALVES_LOAD(x1 + 2 * at),                                          \
+                    j1 = HALVES_LOAD(x0 + 2 * at + L) + HALVES_LOAD(x1 + 2 * at + L);                                  \
+            const V even = __builtin_shufflevector(j0, j1, HALVES_EVEN##L),                                            \
+                    odd = __builtin_shufflevector(j0, j1, HALVES_ODD##L);                                              \
+            *(U *)(y + at) = (even + odd) * (WINDOW_T)0.25;                                                            \
+        }                                                                                                              \
+    }
 #define HALVES_EVEN8 0, 2, 4, 6, 8, 10, 12, 14
 #define HALVES_ODD8  1, 3, 5, 7, 9, 11, 13, 15
 #define HALVES_LOW8  0, 8, 1, 9, 2, 10, 3, 11
@@ -63,6 +77,8 @@
     }
 HALVES_MAX(8)
 HALVES_MAX(4)
+HALVES_MEAN(8)
+HALVES_MEAN(4)
 HALVES_PUT(8)
 HALVES_PUT(4)
 
@@ -73,18 +89,35 @@ static __attribute__((noinline)) void WINDOW_NAME(ask)(const WINDOW_T *x, int64_
     for (int64_t k = 0; k < n; k += LINE) __builtin_prefetch(x + AHEAD + k);
 }
 
-static void WINDOW_NAME(max_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, void *yv,
-                                    void *scratch) {
+/* Rows of windows of all planes, by one of the functions above. */
+static inline __attribute__((always_inline)) void
+WINDOW_NAME(rows_of_halves)(const wick_windows *w, int64_t begin, int64_t end, const WINDOW_T *from, WINDOW_T *to,
+                            void (*row)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, WINDOW_T *y)) {
     const int64_t width = w->in[2], rows = w->out[1], n = w->out[2];
-    (void)scratch;
     for (int64_t p = begin * w->in[0]; p < end * w->in[0]; p++) { /* kernel and stride of the first dim are 1 */
-        const WINDOW_T *x = (const WINDOW_T *)xv + p * w->in[1] * width;
-        WINDOW_T *y = (WINDOW_T *)yv + p * rows * n;
+        const WINDOW_T *x = from + p * w->in[1] * width;
+        WINDOW_T *y = to + p * rows * n;
         for (int64_t r = 0; r < rows; r++, x += 2 * width, y += n) {
             if (w->far) WINDOW_NAME(ask)(x, 2 * width);
-            (n >= 8 ? WINDOW_NAME(max_row8) : WINDOW_NAME(max_row4))(n, x, x + width, y);
+            row(n, x, x + width, y);
         }
     }
+}
+static void WINDOW_NAME(max_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y,
+                                    void *scratch) {
+    (void)scratch;
+    if (w->out[2] >= 8)
+        WINDOW_NAME(rows_of_halves)(w, begin, end, x, y, WINDOW_NAME(max_row8));
+    else
+        WINDOW_NAME(rows_of_halves)(w, begin, end, x, y, WINDOW_NAME(max_row4));
+}
+static void WINDOW_NAME(mean_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y,
+                                     void *scratch) {
+    (void)scratch;
+    if (w->out[2] >= 8)
+        WINDOW_NAME(rows_of_halves)(w, begin, end, x, y, WINDOW_NAME(mean_row8));
+    else
+        WINDOW_NAME(rows_of_halves)(w, begin, end, x, y, WINDOW_NAME(mean_row4));
 }
 
 static void WINDOW_NAME(put_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *yv,
@@ -105,6 +138,7 @@ static void WINDOW_NAME(put_halves)(const wick_windows *w, int64_t begin, int64_
 #undef HALVES_LOAD
 #undef HALVES_LATER
 #undef HALVES_MAX
+#undef HALVES_MEAN
 #undef HALVES_PUT
 #undef HALVES_EVEN8
 #undef HALVES_ODD8

@@ -28,7 +28,7 @@ static const char *channels_refused(const wick_windows *w, bool max) {
     return (max ? tier->channels_max : tier->channels_mean)[0] ? NULL : "this tier has none";
 }
 /* Of row-major images: why windows have loops. */
-static const char *max_halves_refused(const wick_windows *w) {
+static const char *tier_halves_refused(const wick_windows *w) {
     return tier_kernels()->max_halves[0] ? halves_refused(w) : "this tier has none";
 }
 
@@ -37,8 +37,8 @@ int wick_windows_rejected(const wick_windows *w, bool max, wick_rejected *out) {
     if (wick_tier_current() == WICK_TIER_REF) return 0;
     const char *channels = channels_refused(w, max);
     if (channels) out[n++] = (wick_rejected){"channels as vectors", channels};
-    if (channels && max && max_halves_refused(w))
-        out[n++] = (wick_rejected){"rows of 2 x 2 without loops over windows", max_halves_refused(w)};
+    if (channels && tier_halves_refused(w))
+        out[n++] = (wick_rejected){"rows of 2 x 2 without loops over windows", tier_halves_refused(w)};
     return n;
 }
 
@@ -48,14 +48,14 @@ void wick_windows_max(const wick_windows *w, int64_t begin, int64_t end, const v
     if (!channels_refused(w, true))
         tier->channels_max[f64](w, begin, end, x, y);
     else
-        (max_halves_refused(w) ? tier->max : tier->max_halves)[f64](w, begin, end, x, y, scratch);
+        (tier_halves_refused(w) ? tier->max : tier->max_halves)[f64](w, begin, end, x, y, scratch);
 }
 void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch) {
     const wick_window_kernels *tier = tier_kernels();
     if (!channels_refused(w, false))
         tier->channels_mean[w->type == WICK_CF64](w, begin, end, x, y);
     else
-        tier->mean[w->type == WICK_CF64](w, begin, end, x, y, scratch);
+        (tier_halves_refused(w) ? tier->mean : tier->mean_halves)[w->type == WICK_CF64](w, begin, end, x, y, scratch);
 }
 const char *wick_windows_name(const wick_windows *w, bool max) {
     return (void)w, window_tiers[wick_tier_current()]->names[!max];

@@ -42,8 +42,8 @@ typedef void wick_window_fn(const wick_windows *w, int64_t begin, int64_t end, c
 typedef struct wick_window_kernels {
     const char *names[2]; /* max, mean */
     wick_window_fn *max[2], *mean[2]; /* f32, f64 */
-    /* max and wick_windows_put for windows of 2 x 2 side by side, the usual case; NULL: there is none. */
-    wick_window_fn *max_halves[2];
+    /* max, mean and wick_windows_put for windows of 2 x 2 side by side, the usual case; NULL: there is none. */
+    wick_window_fn *max_halves[2], *mean_halves[2];
     void (*put_halves[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
     /* Channels last; NULL: max and mean do that too. */
     void (*channels_max[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y);
