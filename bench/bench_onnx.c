@@ -92,6 +92,8 @@ int main(int argc, char **argv) {
     if (status == WICK_OK) status = wick_onnx_open(ctx, argv[1], NULL, &onnx);
     if (status == WICK_OK && wick_onnx_inputs(onnx) != argc - 3)
         return fprintf(stderr, "%s has %d inputs\n", argv[1], wick_onnx_inputs(onnx)), 2;
+    if (status == WICK_OK && wick_onnx_outputs(onnx) > PORTS)
+        return fprintf(stderr, "%s has %d outputs, more than %d\n", argv[1], wick_onnx_outputs(onnx), PORTS), 2;
     for (int i = 0; status == WICK_OK && i < argc - 3; i++) {
         in[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_npy_read(ctx, argv[3 + i])};
         status = wick_eval(ctx, 1, &in[i].tensor, NULL);

@@ -44,7 +44,8 @@ def feed(port, given, below, random):
     dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
     if dtype.kind == "f": return random.standard_normal(shape).astype(dtype)
     if not shape: return np.array(16000, dtype)  # a rate of samples
-    if "type" in port.name or port.name == "roles": return np.zeros(shape, dtype)
+    if "type" in port.name: return np.zeros(shape, dtype)
+    if port.name == "roles": return random.integers(2, 4, shape).astype(dtype)  # 0 hides a place: all hidden give NaN
     return np.ones(shape, dtype) if "mask" in port.name else random.integers(1, below, shape).astype(dtype)
 
 
