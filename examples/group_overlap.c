@@ -45,7 +45,7 @@ static wick_status measure(wick_group *group, bool early, double ms, size_t n, i
                                n * (size_t)(pieces - k) / (size_t)pieces};
     wick_status status = wick_group_set_pieces(group, early ? pieces : 0, early ? list : NULL);
     for (int i = -1; i < steps && !status; i++) { /* one warms up */
-        int first, end;
+        int first = 0, end = 0;
         status = wick_group_barrier(group);
         const double began = now();
         if (!status) status = wick_group_leaves(group, leaves, &first, &end);

@@ -16,12 +16,11 @@
 #include <unistd.h>
 
 enum {
-    KEPT = 1 << 16,  /* bytes of what a rank prints */
-    LINE = 1 << 12,  /* --verbose: longer lines are cut in two */
-    TERM_MS = 500,   /* after a rank failed the others may say so themselves before they get SIGTERM */
-    KILL_MS = 4000,  /* and then SIGKILL */
-    LEFT_MS = 10000, /* ranks that were asked to stop get SIGKILL so long after the first of them ended */
-    INSISTS = 3      /* signals to this process after which ranks get SIGKILL */
+    KEPT = 1 << 16, /* bytes of what a rank prints */
+    LINE = 1 << 12, /* --verbose: longer lines are cut in two */
+    TERM_MS = 500,  /* after a rank failed the others may say so themselves before they get SIGTERM */
+    KILL_MS = 4000, /* and then SIGKILL */
+    INSISTS = 3     /* signals to this process after which ranks get SIGKILL */
 };
 
 typedef struct rank_process {
@@ -40,7 +39,6 @@ typedef struct ranks {
     rank_process *at;
     int n, running;
     double failed;    /* when the first one did; 0: none has */
-    double ended;     /* likewise, however it ended */
     int first, asked; /* that one, or -1; how many signals this process got */
     bool terminated, killed;
 } ranks;
@@ -78,7 +76,7 @@ static void become(const launch *l, wick_group_host *host, int rank, int out, pi
     set_number("WICK_RESTART", l->restart);
     if (l->o->threads || !getenv("WICK_THREADS")) set_number("WICK_THREADS", threads_of(l));
     if (options_given(l->o, "timeout") || !getenv("WICK_GROUP_TIMEOUT"))
-        set_number("WICK_GROUP_TIMEOUT", l->o->of_launch.timeout);
+        set_number("WICK_GROUP_TIMEOUT", l->o->timeout);
     execvp(l->command[0], l->command);
     const int why = errno;
     fprintf(stderr, "wick: could not start %s: %s\n", l->command[0], strerror(why));
@@ -181,7 +179,6 @@ static void reap(ranks *r) {
         p->ended = true;
         p->told = !r->terminated && !r->killed;
         r->running--;
-        if (!r->ended) r->ended = now_seconds();
         if (!failed(p->status)) continue;
         if (first < 0 || (WIFSIGNALED(p->status) && !WIFSIGNALED(r->at[first].status))) first = i;
     }
@@ -199,16 +196,9 @@ static void read_signals(ranks *r) {
     }
 }
 
-/* Ends those that are left after a failure; returns milliseconds until there is something to do, -1: nothing. Ranks
- * that were asked to stop take the time that they need, but they stop together: one that is left long after another is
- * deaf, or stopped. */
+/* Ends those that are left after a failure; returns milliseconds until there is something to do, -1: nothing. */
 static int end_others(ranks *r) {
-    if (r->asked ? !r->ended : !r->failed) return -1;
-    if (r->asked) {
-        const double left = LEFT_MS - (now_seconds() - r->ended) * 1e3;
-        if (left <= 0 && !r->killed) r->killed = true, signal_all(r, SIGKILL);
-        return r->killed ? -1 : (int)left + 1;
-    }
+    if (!r->failed || r->asked) return -1; /* asked to stop: they take the time that they need */
     const double ms = (now_seconds() - r->failed) * 1e3;
     if (ms >= TERM_MS && !r->terminated) r->terminated = true, signal_all(r, SIGTERM);
     if (ms >= KILL_MS && !r->killed) r->killed = true, signal_all(r, SIGKILL);

@@ -38,11 +38,12 @@ static void write_key(wick_group *g) {
 
 /* That all ranks ask for the same. */
 static wick_status agree_on(wick_group *g, const wick_group_fast *o, size_t matrices) {
-    char text[64];
+    char text[96];
     wick_str s = wick_str_on(text, sizeof text);
     wick_str_add(&s, o ? "fast, " : "exact");
     if (o) add_wire(&s, o->wire, o->rank);
     if (o) wick_str_add(&s, ", %zu exact", o->exact);
+    if (o && o->wire == WICK_WIRE_POWERSGD) wick_str_add(&s, ", %d matrices", o->n_matrices);
     WICK_TRY(wick_group_agree(g, "the mode of sums", text, strlen(text)));
     return matrices ? wick_group_agree(g, "matrices of sums", o->matrices, matrices) : WICK_OK;
 }

@@ -37,7 +37,7 @@ wick_status wick_group_low_rank_check(wick_group *g, const wick_group_fast *o) {
         size_t count, behind;
         if (m->begin < end || m->rows < 1 || m->cols < 1 ||
             wick_mul_overflows((size_t)m->rows, (size_t)m->cols, &count) ||
-            wick_add_overflows(m->begin, count, &behind))
+            wick_add_overflows(m->begin, count, &behind) || behind > PTRDIFF_MAX / sizeof(float))
             return wick_group_fail(g, WICK_ERR_INVALID,
                                    "group_set_fast: matrix %d is %lld x %lld from float %zu on, where %zu is the first "
                                    "behind those before",

@@ -222,6 +222,7 @@ wick_status wick_group_add_part(wick_group *g, int leaf, const float *part, size
 }
 
 wick_status wick_group_add(wick_group *g, int leaf, const float *vector) {
+    WICK_TRY(wick_group_usable(g));
     if (g->sum.filled)
         return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: %zu of its %zu floats were added already",
                                leaf, g->sum.filled, g->sum.count);

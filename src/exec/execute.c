@@ -275,8 +275,11 @@ static ALWAYS_INLINE int64_t run_step(const wick_execution *e, size_t i, region 
 /* The outputs that nothing touches after step i. */
 static void hand_out(const wick_execution *e, watched_run *rec, size_t i) {
     const wick_plan *plan = e->plan;
+    const size_t before = (size_t)rec->handed;
     for (; e->on_output && rec->handed < plan->n_out && plan->done[rec->handed].step <= i; rec->handed++)
         e->on_output(e->on_output_user, plan->done[rec->handed].output);
+    /* what the caller does then is no kernel's time */
+    if ((size_t)rec->handed != before && (rec->recorder || e->profile)) rec->at = ticks_of(rec);
 }
 
 /* One body, made twice: rec is NULL where nothing is recorded, and leaves nothing in the loop. */

@@ -180,12 +180,13 @@ static int dying_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
     if (wick_group_set_pieces(g, 4, pieces) != WICK_OK || wick_group_leaves(g, LEAVES, &first, &end) != WICK_OK ||
         wick_group_begin(g, LEAVES, N) != WICK_OK)
         return 2;
+    wick_status status = WICK_OK;
     for (int leaf = first; leaf < end; leaf++)
         for (int k = 0; k < 4; k++) {
             if (wick_group_rank(g) == 1 && leaf == end - 1 && k == 2) raise(SIGKILL);
-            if (wick_group_add_piece(g, leaf, v) != WICK_OK) return 3;
+            if (status == WICK_OK) status = wick_group_add_piece(g, leaf, v);
         }
-    const wick_status status = wick_group_finish(g, sum);
+    if (status == WICK_OK) status = wick_group_finish(g, sum);
     snprintf(text, RANK_TEXT, "%s", wick_group_error(g));
     return status == WICK_ERR_IO && wick_group_barrier(g) == WICK_ERR_IO ? 0 : 4;
 }
