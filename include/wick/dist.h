@@ -77,7 +77,8 @@ WICK_API const char *wick_group_error(const wick_group *group);
 WICK_API WICK_MUST_CHECK wick_status wick_group_leaves(wick_group *group, int leaves, int *first, int *end);
 
 /* A sum of `leaves` vectors of count floats begins; of one that was not finished nothing remains. Takes the memory that
- * it needs, for at most 2 log2(leaves) + 1 vectors, and keeps it for the next sum. Needs no other rank. */
+ * it needs, for at most 2 log2(leaves) + 1 vectors, and keeps it for the next sum. Needs no other rank, but
+ * where pieces of the one before are under way: they end first. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_begin(wick_group *group, int leaves, size_t count);
 /* The vector of a leaf of this rank, in ascending order of leaves. Read, not kept. Needs no other rank. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_add(wick_group *group, int leaf, const float *vector);
@@ -102,21 +103,22 @@ typedef struct wick_range {
  * bits and as many bytes as else, in one exchange more for each piece but the first. Where others began MPI for one
  * thread alone (below MPI_THREAD_SERIALIZED), pieces go when the sum is finished. Sums without the promise
  * (wick_group_set_fast) are as else. n 0: no pieces, as at first. A call of all ranks, with the same pieces; it ends
- * the sum that was begun. While pieces are under way all calls but wick_group_add_piece wait for them. WICK_ERR_INVALID
- * (pieces that overlap, are empty, or leave something out), WICK_ERR_MISMATCH (ranks gave others; pieces are as
- * before), WICK_ERR_NOMEM. */
+ * the sum that was begun. While pieces are under way calls with a status but wick_group_add_piece wait for them;
+ * wick_group_sent and wick_group_error are not for that time. WICK_ERR_INVALID (pieces that overlap, are empty, or
+ * leave something out), WICK_ERR_MISMATCH (ranks gave others; pieces are as before), WICK_ERR_NOMEM. */
 enum { WICK_PIECES_MAX = 1024 };
 WICK_API WICK_MUST_CHECK wick_status wick_group_set_pieces(wick_group *group, int n, const wick_range *pieces);
 /* The next piece, in their order, of that leaf's vector, which begins at `vector`: of it, only the piece is read. After
  * the last one the leaf is whole. A rank's last leaf is added so, or by wick_group_add; others in any way. What goes
- * wrong with a piece that is under way, wick_group_finish says. WICK_ERR_INVALID: leaf, or a sum that has no pieces. */
+ * wrong with a piece that is under way, a later call says, wick_group_finish at the latest. WICK_ERR_INVALID: leaf, or
+ * a sum that has no pieces. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_add_piece(wick_group *group, int leaf, const float *vector);
 
 /* As wick_group_finish, but each rank gets n ranges of the sum alone, with the same bits (reduce-scatter): rank r those
  * at ranges[r * n] and behind, which may overlap others, or be empty. All ranks give the same ranges. `sum` gets this
  * rank's, one behind another. Ranks send what others get, and no more: of n equal parts (ranks - 1) / ranks x count
  * floats each. WICK_ERR_INVALID: a range that is not in the vector; WICK_ERR_UNSUPPORTED: a sum without the promise
- * (wick_group_set_fast); WICK_ERR_NOMEM. */
+ * (wick_group_set_fast), or by pieces; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_finish_parts(wick_group *group, int n, const wick_range *ranges,
                                                              float *sum);
 /* Parts of all ranks, of any sizes, to rank `root`, or with root -1 to all (all-gather): `all` gets rank r's at bytes

@@ -195,10 +195,10 @@ WICK_API WICK_MUST_CHECK wick_status wick_optimizer_gradients(wick_optimizer *op
 /* The first with a vector for each parameter, which are done one after another while the backward pass runs
  * (wick_workspace_on_output): out[i] is that of the i-th of the model's parameters that are trained, of 0 numbers where
  * the loss doesn't depend on it; behind each other they are the vector. On failure all are NULL. */
-/* How many there are: the model's of now, as the first recording takes them. WICK_ERR_INVALID: none, WICK_ERR_NOMEM. */
-WICK_API WICK_MUST_CHECK wick_status wick_optimizer_parameters(wick_optimizer *optimizer, int *n);
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_gradients_apart(wick_optimizer *optimizer, wick_tensor *loss,
                                                                     wick_tensor **out);
+/* How many there are: the model's of now, as the first recording takes them. WICK_ERR_INVALID: none, WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_parameters(wick_optimizer *optimizer, int *n);
 /* The i-th parameter whose gradients are in the vector, after the first half was recorded; NULL past the last. */
 WICK_API const wick_tensor *wick_optimizer_parameter(const wick_optimizer *optimizer, int i);
 /* The second records all that a step does with gradients (loss scale, clipping, rules, averages, step count + 1), from

@@ -179,7 +179,7 @@ WICK_API void wick_workspace_set_offset(wick_workspace *workspace, uint64_t offs
 typedef void (*wick_output_fn)(void *user, int output);
 WICK_API void wick_workspace_on_output(wick_workspace *workspace, wick_output_fn fn, void *user);
 /* The output that is done as number i of all, from 0, or -1 past the last; and when, in ns after the begin of a run, by
- * the model of the machine (wick_plan_info.predicted). predicted_ns may be NULL. */
+ * the model of the machine (wick_plan_info.predicted_seconds). predicted_ns may be NULL. */
 WICK_API int wick_plan_done_output(const wick_plan *plan, int i, double *predicted_ns);
 /* Time and calls of every kernel, cleared by enabling: "ns calls name" lines. Works like snprintf. */
 WICK_API void wick_workspace_profile(wick_workspace *workspace, bool enable);

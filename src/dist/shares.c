@@ -62,6 +62,7 @@ wick_status wick_group_set_shares(wick_group *g, int leaves, const int *first) {
 }
 
 wick_status wick_group_shares(wick_group *g, int leaves, int *first) {
+    WICK_TRY(wick_group_usable(g));
     WICK_TRY(wick_group_check_leaves(g, "group_shares", leaves));
     if (!first) return wick_group_fail(g, WICK_ERR_INVALID, "group_shares: first is NULL");
     for (int r = 0; r <= g->wire.size; r++) first[r] = wick_group_first(g, leaves, r);

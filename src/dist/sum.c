@@ -110,6 +110,7 @@ wick_status wick_group_check_leaves(wick_group *g, const char *call, int leaves)
 }
 
 wick_status wick_group_leaves(wick_group *g, int leaves, int *first, int *end) {
+    WICK_TRY(wick_group_usable(g));
     WICK_TRY(wick_group_check_leaves(g, "group_leaves", leaves));
     if (!first || !end) return wick_group_fail(g, WICK_ERR_INVALID, "group_leaves: first or end is NULL");
     *first = wick_group_first(g, leaves, g->wire.rank);
