@@ -85,7 +85,8 @@ wick_status leaf_pieces_new(trainer *t) {
     for (int i = 0; i < p->n_gradients; i++)
         for (int k = 0; k < p->n - 1; k++)
             /* a parameter that the loss does not depend on has no gradient to wait for */
-            if (p->at[i + 1] > p->at[i] && (size_t)p->at[i] >= all.list[k].begin && (size_t)p->at[i + 1] <= all.list[k].end) {
+            if (p->at[i + 1] > p->at[i] && (size_t)p->at[i] >= all.list[k].begin &&
+                (size_t)p->at[i + 1] <= all.list[k].end) {
                 p->of[i] = k;
                 p->whole[k]++;
                 break;

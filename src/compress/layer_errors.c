@@ -35,7 +35,8 @@ static wick_status no_memory(wick_context *ctx) {
 }
 
 static bool is_layer(const wick_subject *s, const wick_node *node) {
-    return (node->op == &wick_op_conv || node->op == &wick_op_matmul || node->op == &wick_op_int4_linear) &&
+    return (node->op == &wick_op_conv || node->op == &wick_op_matmul || node->op == &wick_op_int4_linear ||
+            node->op == &wick_op_int8_linear) &&
            node->out[0].type.dtype == WICK_F32 && !s->fixed[node->in[0]->id] && s->fixed[node->in[1]->id];
 }
 static int count_layers(const wick_subject *s) {

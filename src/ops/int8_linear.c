@@ -160,10 +160,8 @@ static wick_status lower(wick_lower *l, wick_node *node) {
 static void print(wick_str *s, const wick_node *node) {
     const wick_blocks_attr *a = node->attr;
     const int64_t *q = node->in[1]->type.dims;
-    if (q[1] > 1) wick_str_add(s, "block=%lld", (long long)q[2]);
-    wick_str_add(s, "%s%s%s", q[1] > 1 && a->has & WICK_BLOCKS_ZEROS ? " " : "",
-                 a->has & WICK_BLOCKS_ZEROS ? "zeros" : "",
-                 a->has & WICK_BLOCKS_BIAS ? (q[1] > 1 || a->has & WICK_BLOCKS_ZEROS ? " bias" : "bias") : "");
+    wick_str_add(s, "block=%lld%s%s", (long long)q[2], a->has & WICK_BLOCKS_ZEROS ? " zeros" : "",
+                 a->has & WICK_BLOCKS_BIAS ? " bias" : "");
 }
 
 static void sample(wick_sample *s) {

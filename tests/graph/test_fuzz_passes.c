@@ -4,8 +4,8 @@
  * compiler too (docs/jit.md).
  *
  * Where only passes ran that keep bits, results are equal to the bit. fold_scale, attention, quantize and
- * int8_weights don't (docs/numerics.md): with what they change, results of graphs of smooth ops are compared within a bound, others
- * without these passes.
+ * int8_weights don't (docs/numerics.md): with what they change, results of graphs of smooth ops are compared within a
+ * bound, others without these passes.
  *
  * WICK_FUZZ_GRAPHS=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which
  * WICK_FUZZ_SEED=... repeats, and the graph. */

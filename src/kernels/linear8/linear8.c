@@ -28,6 +28,7 @@ void wick_linear8_prepare(wick_linear8 *p, const wick_tuning *tuning) {
     p->tasks = p->tasks_pack = 0;
     p->scratch = p->packed = 0;
     p->cols = p->n;
+    p->panels.kc = wick_gemm_panels_block(p->k); /* what prints C needs it on every tier */
     if (!p->m || !p->n) return;
     const size_t scales = (size_t)(wick_linear8_blocks(p) * wick_linear8_padded(p));
     p->packed = wick_linear8_scales_at(p) + scales * (sizeof(float) + p->has_zeros);

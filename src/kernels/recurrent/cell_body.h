@@ -1,7 +1,7 @@
 /* cell_body.h: the elementwise part of one step of one sample; included once per type. Formulas: recurrent_api.h.
  * Each row function is written once with the activations as arguments; the usual ones are passed as constants, so that
  * the compiler makes a loop without choices (plain). That goes over whole vectors, so that it needs no second, scalar
- * form; what is left goes the way of any activations. */
+ * form; what is left goes forward as a vector of its own (CELL_REST), backward the way of any activations. */
 
 CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
     switch (kind) {

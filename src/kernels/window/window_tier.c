@@ -75,7 +75,8 @@
 #define WINDOW_T       double
 #define WINDOW_NAME(x) WINDOW_CAT(x, _f64)
 #include "kernels/window/window_body.h"
-#define WINDOW_HALVES {max_halves_f32, max_halves_f64}, {mean_halves_f32, mean_halves_f64}, {put_halves_f32, put_halves_f64}
+#define WINDOW_HALVES                                                                                                  \
+    {max_halves_f32, max_halves_f64}, {mean_halves_f32, mean_halves_f64}, {put_halves_f32, put_halves_f64}
 #endif
 #ifdef WINDOW_HALVES
 #define WINDOW_CHANNELS {channels_max_f32, channels_max_f64}, {channels_mean_f32, channels_mean_f64}

@@ -122,7 +122,6 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
         const wick_buffer *b = &buffers[s->refs[k].buffer];
         if (k == 1 && s->kind == WICK_STEP_GEMM && ((const wick_step_gemm *)s->args)->gemm.sparse.kernel)
             continue; /* B as it lies is for contents that don't fit what was packed */
-        if (k >= WICK_STEP_LINEAR8_Q && s->kind == WICK_STEP_LINEAR8) continue; /* it reads what was packed */
         if (!s->refs[k].write && (b->kind == WICK_BUFFER_LEAF || b->kind == WICK_BUFFER_CONST))
             w.far_bytes += (double)b->size;
     }
