@@ -12,28 +12,120 @@ extern const wick_op wick_ew_ops[WICK_EW_COUNT];
 extern const wick_op wick_op_cast;
 
 /* Families, in the order that `wick ops` lists them. */
-#define WICK_OP_LIST(X)                                                                                                \
-    X(reshape)                                                                                                         \
-    X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) \
-        X(cumsum) X(cumprod) X(logcumsumexp) X(cummax) X(cummin) X(matmul) X(conv) X(conv_data) X(conv_weight)         \
-            X(int8_matmul) X(int8_conv) X(quantize) X(dequantize) X(int4_linear) X(dequantize_blocks)                  \
-                X(int8_linear) X(max_pool)                                                                             \
-                X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) X(max_pool_index) X(plane_put)          \
-                    X(plane_take) X(sliding_window) X(window_sum) X(resample) X(resample_back) X(taps) X(taps_put)     \
-                        X(taps_dot) X(roi_align) X(roi_align_put) X(roi_align_max) X(nms) X(softmax) X(log_softmax)    \
-                            X(layer_norm) X(rms_norm) X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis)    \
-                                X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) X(update_slice) X(sort) X(topk) \
-                                    X(kthvalue) X(searchsorted) X(equal_runs) X(bincount) X(cholesky) X(lu)            \
-                                        X(lu_solve) X(triangular_solve) X(qr) X(eigh) X(svd) X(triangle)               \
-                                            X(check_factor) X(fft) X(rfft) X(irfft) X(frames) X(overlap_add) X(rnn)    \
-                                                X(lstm) X(gru) X(rnn_grad) X(lstm_grad) X(gru_grad) X(ctc_loss)        \
-                                                    X(ctc_loss_grad) X(tree_ensemble) X(attention) X(attention_grad)   \
-                                                        X(random_uniform) X(random_normal) X(random_bits)              \
-                                                            X(random_truncated) X(random_integers) X(gamma_draw)       \
-                                                                X(permutation) X(multinomial) X(cross_entropy)         \
-                                                                    X(bit_cast) X(stop_gradient) X(custom_gradient)    \
-                                                                        X(grad) X(tap) X(check_finite) X(fused)        \
-                                                                            X(scan) X(if)
+/* clang-format off */
+#define WICK_OP_LIST(X) \
+    X(reshape) \
+    X(permute) \
+    X(slice) \
+    X(expand) \
+    X(diagonal) \
+    X(view_scatter) \
+    X(sum) \
+    X(mean) \
+    X(prod) \
+    X(max) \
+    X(min) \
+    X(argmax) \
+    X(argmin) \
+    X(cumsum) \
+    X(cumprod) \
+    X(logcumsumexp) \
+    X(cummax) \
+    X(cummin) \
+    X(matmul) \
+    X(conv) \
+    X(conv_data) \
+    X(conv_weight) \
+    X(int8_matmul) \
+    X(int8_conv) \
+    X(quantize) \
+    X(dequantize) \
+    X(int4_linear) \
+    X(dequantize_blocks) \
+    X(int8_linear) \
+    X(max_pool) \
+    X(max_pool_pick) \
+    X(max_pool_put) \
+    X(avg_pool) \
+    X(avg_pool_share) \
+    X(max_pool_index) \
+    X(plane_put) \
+    X(plane_take) \
+    X(sliding_window) \
+    X(window_sum) \
+    X(resample) \
+    X(resample_back) \
+    X(taps) \
+    X(taps_put) \
+    X(taps_dot) \
+    X(roi_align) \
+    X(roi_align_put) \
+    X(roi_align_max) \
+    X(nms) \
+    X(softmax) \
+    X(log_softmax) \
+    X(layer_norm) \
+    X(rms_norm) \
+    X(gather) \
+    X(scatter_add) \
+    X(take_along_axis) \
+    X(put_along_axis) \
+    X(ravel_index) \
+    X(nonzero) \
+    X(iota) \
+    X(one_hot) \
+    X(concat) \
+    X(update_slice) \
+    X(sort) \
+    X(topk) \
+    X(kthvalue) \
+    X(searchsorted) \
+    X(equal_runs) \
+    X(bincount) \
+    X(cholesky) \
+    X(lu) \
+    X(lu_solve) \
+    X(triangular_solve) \
+    X(qr) \
+    X(eigh) \
+    X(svd) \
+    X(triangle) \
+    X(check_factor) \
+    X(fft) \
+    X(rfft) \
+    X(irfft) \
+    X(frames) \
+    X(overlap_add) \
+    X(rnn) \
+    X(lstm) \
+    X(gru) \
+    X(rnn_grad) \
+    X(lstm_grad) \
+    X(gru_grad) \
+    X(ctc_loss) \
+    X(ctc_loss_grad) \
+    X(tree_ensemble) \
+    X(attention) \
+    X(attention_grad) \
+    X(random_uniform) \
+    X(random_normal) \
+    X(random_bits) \
+    X(random_truncated) \
+    X(random_integers) \
+    X(gamma_draw) \
+    X(permutation) \
+    X(multinomial) \
+    X(cross_entropy) \
+    X(bit_cast) \
+    X(stop_gradient) \
+    X(custom_gradient) \
+    X(grad) \
+    X(tap) \
+    X(check_finite) \
+    X(fused) \
+    X(scan) \
+    X(if)
+/* clang-format on */
 #define WICK_OP_DECLARE(name) extern const wick_op wick_op_##name;
 WICK_OP_LIST(WICK_OP_DECLARE)
 

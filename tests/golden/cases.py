@@ -20,10 +20,11 @@ def rand(*shape, lo=-2.0, hi=2.0):
     return torch.rand(shape, dtype=torch.float32) * (hi - lo) + lo
 
 
-def put(name, t):
+def put(name, t, as_is=False):
+    """as_is: what is stored has t's dtype."""
     assert name not in tensors, name
     t = t.detach().contiguous().clone()
-    tensors[name] = t.float() if t.dtype == torch.float64 and torch.equal(t.float().double().view(torch.int64), t.view(torch.int64)) else t
+    tensors[name] = t.float() if not as_is and t.dtype == torch.float64 and torch.equal(t.float().double().view(torch.int64), t.view(torch.int64)) else t
 
 
 def weights(name, shape):

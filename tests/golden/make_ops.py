@@ -143,7 +143,7 @@ for sn, st in dtypes.items():
         if st.is_floating_point and not dt.is_floating_point and dt != torch.bool:
             lo, hi = limits(dt)
             v = torch.stack([e for e in v if torch.isfinite(e) and lo <= int(e) <= hi])
-        put(f"cast.{sn}.{dn}/in", v)
-        put(f"cast.{sn}.{dn}/out", v.to(dt))
+        put(f"cast.{sn}.{dn}/in", v, as_is=True)
+        put(f"cast.{sn}.{dn}/out", v.to(dt), as_is=True)
 
 save("ops.safetensors", metadata={"made_by": "make_ops.py", "torch": "2.13.0"})
