@@ -439,13 +439,24 @@ static bool is_as_made(int fd, off_t size) {
            end[1] == (uint32_t)body;
 }
 
+/* Open, but not if another program of the same name took its place meanwhile: then that one. */
+static int open_program(const wick_jit *j, const char *name) {
+    enum { TRIES = 16 };
+    for (int i = 0;; i++) {
+        struct stat s;
+        const int fd = open_file(j, name);
+        if (fd < 0 || fstat(fd, &s) != 0 || s.st_nlink > 0 || i == TRIES) return fd;
+        close(fd);
+    }
+}
+
 typedef enum found { NOTHING, FOUND, BAD } found;
 
 /* BAD: the entry has been told why. */
 static found load(wick_jit *j, entry *e, const char *name, const char *says, wick_native *made) {
     char path[128];
     struct stat s;
-    const int fd = open_file(j, name);
+    const int fd = open_program(j, name);
     if (fd < 0 && errno == ENOENT) return NOTHING;
     if (!is_own_file(fd, &s)) {
         if (fd >= 0) close(fd);
