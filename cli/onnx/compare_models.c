@@ -4,6 +4,7 @@
 #include "../paths.h"
 #include "../report/html.h"
 #include "../term/log.h"
+#include "../train/classifier_parts.h"
 #include "../train/gate.h"
 #include "../tuned.h"
 
@@ -38,10 +39,12 @@ bool compare_is_of_models(const cli_options *o) {
 
 /* ---- both as functions of what A's network takes ----------------------------------------------------------------- */
 
+/* B is given the samples themselves: what comes before A's network is undone. */
 static wick_status record_b(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     comparing *w = user;
     (void)ctx;
-    wick_tensor *x = in[0];
+    wick_tensor *x = w->g.c.last ? wick_permute(in[0], 4, (const int[]){0, 3, 1, 2}) : in[0];
+    x = wick_cast(x, WICK_F32);
     if (w->g.c.standard)
         x = wick_add(wick_mul(x, classifier_state(&w->g.c, STATE_DEVIATION)), classifier_state(&w->g.c, STATE_MEAN));
     out[0] = classifier_logits(&w->b, classifier_samples_of(&w->b, &w->g.c, x));
@@ -63,6 +66,12 @@ static int open_models(comparing *w, const source_options *form) {
                         "%s was trained with --task %s: models beside each other are classifiers; wick eval "
                         "measures each of the others",
                         o->model, g->c.task->name);
+    if (g->c.net[0]) {
+        char theirs[WICK_MAX_DIMS * 24], ours[WICK_MAX_DIMS * 24];
+        return log_fail(CLI_USAGE, "%s takes images of [%s], and these are [%s]: give data of the size that it takes",
+                        o->model, classifier_extents(3, g->c.net, theirs),
+                        classifier_extents(g->c.rank, g->c.dims, ours));
+    }
     code = classifier_take(&w->b, g->judged, o->files[0]);
     if (code == CLI_OK && w->b.task->kind != TASK_CLASSIFY)
         code = log_fail(CLI_USAGE, "%s tells no classes", o->files[0]);
