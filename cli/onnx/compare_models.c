@@ -83,6 +83,7 @@ static int open_models(comparing *w, const source_options *form) {
     wick_model_set_training(w->b.model, false);
     g->made = record_b;
     g->made_user = w;
+    g->c.beside = &w->b;
     g->says = strcmp(split, "test") == 0 ? "test samples" : "samples";
     return gate_choose_way(g, form);
 }
@@ -100,7 +101,6 @@ static int measure_layers(comparing *w) {
     const wick_spec spec = classifier_network_spec(&g->c, batch);
     wick_status status = wick_dataset_subset(g->ctx, g->judged, few, first, &w->few);
     if (status == WICK_OK) status = classifier_prepare(&g->c, batch);
-    if (status == WICK_OK) status = classifier_prepare(&w->b, batch);
     if (status != WICK_OK) return gate_failed(g, status, CLI_FAILED);
     status = wick_layer_errors_new(g->ctx, g->c.model, (const wick_function[]){gate_record_network, record_b},
                                    (void *const[]){&g->c, w}, 1, &spec, &w->layers);
