@@ -110,12 +110,22 @@ static int measure_layers(comparing *w) {
     return CLI_OK;
 }
 
-/* A file's, or that of a run's best model. */
-static int64_t bytes_of(const char *name) {
+static int64_t size_of(const char *path) {
     struct stat s;
-    char *inside = path_is_folder(name) ? path_join(name, "best.safetensors") : NULL;
-    const int64_t n = stat(inside ? inside : name, &s) == 0 ? (int64_t)s.st_size : 0;
-    free(inside);
+    return stat(path, &s) == 0 ? (int64_t)s.st_size : 0;
+}
+/* Those of a file and, of an ONNX file, what holds its large tensors beside it; or of a run's best model. -1: out of
+ * memory. */
+static int64_t bytes_of(const classifier *c, const char *name) {
+    char *path = path_is_folder(name) ? path_join(name, "best.safetensors") : strdup(name);
+    int64_t n = path ? size_of(path) : -1;
+    free(path);
+    const char *slash = strrchr(name, '/'), *beside;
+    for (int i = 0; is_onnx(name) && n >= 0 && (beside = wick_onnx_file_at(c->onnx, i)); i++) {
+        if (asprintf(&path, "%.*s%s", slash ? (int)(slash - name + 1) : 0, name, beside) < 0) return -1;
+        n += size_of(path);
+        free(path);
+    }
     return n;
 }
 
@@ -260,8 +270,9 @@ static int measure(comparing *w, const source_options *form) {
     if (code == CLI_OK) code = gate_judge(g, true, &g->after);
     if (code == CLI_OK) code = measure_layers(w);
     if (code == CLI_OK) code = gate_time(g);
-    w->file[0] = bytes_of(w->now.model), w->file[1] = bytes_of(w->now.files[0]);
-    return code;
+    if (code != CLI_OK) return code;
+    w->file[0] = bytes_of(&g->c, w->now.model), w->file[1] = bytes_of(&w->b, w->now.files[0]);
+    return w->file[0] < 0 || w->file[1] < 0 ? log_fail(CLI_FAILED, "out of memory") : CLI_OK;
 }
 static void drop(comparing *w) {
     wick_layer_errors_free(&w->layers);

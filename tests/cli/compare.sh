@@ -130,6 +130,7 @@ test_models_that_take_samples_otherwise() {
     expect 0 "$wick" eval first.onnx --data colour --split test --json && one=$(json out loss)
     expect 0 "$wick" compare last.onnx first.onnx --data colour --json && [ "$(json out loss_a)" = "$one" ] && [ "$(json out loss_b)" = "$one" ] && has out '"sqnr_db": null' || fail "$(cat out), not $one"
     expect 2 "$wick" compare small.onnx first.onnx --data colour && has err "small.onnx takes images of [3, 8, 8], and these are [3, 12, 12]"
+    expect 0 "$wick" compare first.onnx apart.onnx --data colour --json && [ "$(json out file_bytes_b)" = "$(cat apart.onnx apart.bin | wc -c | tr -d ' ')" ] || fail "$(cat out)"
     expect 0 "$wick" compare first.onnx asks.onnx --data colour --json && [ "$(json out loss_b)" = "$one" ] || fail "$(cat out), not $one"
 }
 test_main
