@@ -357,7 +357,7 @@ static void report_json(const quantizing *w) {
     char name[32];
     json j = log_json_open();
     json_bool(&j, "ok", true);
-    gate_json(&w->g, &j, "f32", kind_of(w->g.o));
+    gate_json(&w->g, &j, !w->too_large && gate_is_good(&w->g), "f32", kind_of(w->g.o));
     json_integer(&j, "weight_bytes_f32", w->g.bytes[0]);
     json_integer(&j, "file_bytes", w->g.bytes[1]);
     json_real(&j, "seconds_f32", w->g.seconds[0], 6);
