@@ -249,8 +249,10 @@ static int weigh_layers(quantizing *w) {
     if (!(w->bits = step_buffer(n, sizeof *w->bits))) return log_fail(CLI_FAILED, "out of memory");
     talk("what rounding of each of %d layers adds to the loss: gradients of %lld samples", n,
          (long long)(count / batch * batch));
-    int code = gate_show(&w->g, batch, weigh, w);
-    const wick_status status = code == CLI_OK ? wick_quantizer_finish(w->q) : WICK_OK;
+    wick_status status = classifier_prepare(&w->g.c, 1);
+    int code = status == WICK_OK ? gate_show(&w->g, batch, weigh, w) : failed(w, status, CLI_FAILED);
+    if (code != CLI_OK) return code;
+    status = wick_quantizer_finish(w->q);
     if (status != WICK_OK) code = failed(w, status, CLI_FAILED);
     for (int i = 0; i < n; i++) w->bits[i] = wick_quantizer_layer_at(w->q, i).bits;
     return code;

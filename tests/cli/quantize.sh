@@ -174,6 +174,11 @@ test_layers_under_a_budget() {
     # an ONNX file, and a task whose results are numbers
     expect 0 "$wick" convert run net.onnx --quiet
     expect 0 "$wick" quantize net.onnx --data data -o onnx.onnx --weight-bits 2 --max-kb "$most" --quiet && has out "    loss"
+    # one that has to know on the host what a plan of it would compute
+    if command -v python3 >/dev/null; then
+        python3 "$(dirname "$0")/tiny_onnx.py" && make_data colour 100 100 12 3
+        expect 0 "$wick" quantize asks.onnx --data colour -o asks8.onnx --max-kb 6 --quiet && has out "    loss"
+    fi
     expect 2 "$wick" quantize run -o b.onnx --sensitivity loss && has err "--sensitivity is for --max-drop"
     expect 2 "$wick" quantize run -o b.onnx --max-kb 9 --sensitivity outputs && has err "not for --max-kb"
     expect 2 "$wick" quantize run -o b.onnx --max-kb -1 && has err "--max-kb"
