@@ -108,6 +108,10 @@ wick_status wick_quantizer_weigh(wick_quantizer *q, const void *const *in, const
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
     if (!in) return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: in is NULL");
+    if ((q->options.awq && !q->awq_done) || (q->options.smooth > 0 && !q->smoothed))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: %s comes before it: it moves scales",
+                                 q->options.awq && !q->awq_done ? "wick_quantizer_finish (awq)"
+                                                                : "wick_quantizer_smooth");
     if (q->weigher && q->by_labels != (labels != NULL))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: batches were weighed %s labels before",
                                  labels ? "without" : "with");

@@ -336,6 +336,25 @@ TEST(choosing_wants_samples_that_are_numbers) {
     tear_down();
 }
 
+/* What is weighed are weights with the scales that they will have. */
+TEST(scales_move_before_anything_is_weighed) {
+    REQUIRE(set_up());
+    for (int awq = 0; awq < 2; awq++) {
+        wick_quantizer *q = NULL;
+        const wick_quantizer_options o = {.block = awq ? 16 : 0, .awq = awq, .smooth = awq ? 0 : 0.5};
+        const void *in[] = {x[0]};
+        REQUIRE(wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, &o, &q) == WICK_OK);
+        CHECK(wick_quantizer_weigh(q, in, labels[0]) == WICK_ERR_INVALID && !q->weighed);
+        CHECK(strstr(wick_context_error(ctx), awq ? "wick_quantizer_finish" : "wick_quantizer_smooth"));
+        REQUIRE(wick_quantizer_observe(q, in) == WICK_OK);
+        CHECK(wick_quantizer_weigh(q, in, labels[0]) == WICK_ERR_INVALID && !q->weighed);
+        REQUIRE((awq ? wick_quantizer_finish(q) : wick_quantizer_smooth(q)) == WICK_OK);
+        CHECK(wick_quantizer_weigh(q, in, labels[0]) == WICK_OK && q->weighed == BATCH);
+        wick_quantizer_free(&q);
+    }
+    tear_down();
+}
+
 /* Weighs, chooses and looks at the layers before and after. */
 static wick_status use_all(void) {
     wick_quantizer *q = NULL;
