@@ -306,6 +306,18 @@ TEST(what_is_chosen_costs_least_under_the_budget) {
     CHECK(wick_quantizer_layer_at(q, 0).bits == 4 && wick_quantizer_layer_at(q, 1).bits == 32 &&
           wick_quantizer_layer_at(q, 2).bits == 8);
     wick_quantizer_free(&q);
+    /* 7 bits take the bytes of 8, which round less */
+    q = weighed(&(wick_quantizer_options){.weight_bits = 7, .wide = ""});
+    REQUIRE(q && wick_quantizer_finish(q) == WICK_OK);
+    int64_t as_now = 0;
+    double cost = 0, now = 0;
+    for (int l = 0; l < 3; l++) {
+        const wick_quantizer_layer of = wick_quantizer_layer_at(q, l);
+        as_now += of.bytes, now += of.cost;
+    }
+    REQUIRE(wick_quantizer_choose(q, as_now, &cost) == WICK_OK && wick_quantizer_finish(q) == WICK_OK && cost < now);
+    for (int l = 0; l < 3; l++) CHECK(wick_quantizer_layer_at(q, l).bits == 8);
+    wick_quantizer_free(&q);
     /* weights alone, in blocks of 4 bits too */
     q = weighed(&(wick_quantizer_options){.block = 16});
     REQUIRE(q && wick_quantizer_choose(q, 0, NULL) == WICK_OK && wick_quantizer_finish(q) == WICK_OK);
