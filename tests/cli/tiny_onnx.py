@@ -1,6 +1,6 @@
 """tiny_onnx.py: writes ONNX files of one product of matrices, for images of 3 channels and 12 x 12, with 10 classes:
-first.onnx and last.onnx (the same with the channels last), apart.onnx (its weights in apart.bin), small.onnx (8 x 8) and
-asks.onnx, which has to know on the host what a plan of it would compute. Needs Python alone."""
+first.onnx and last.onnx (the same with the channels last), apart.onnx (its weights in apart.bin), small.onnx (8 x 8),
+and asks.onnx, which has to know on the host what a plan of it would compute. Needs Python alone."""
 import struct
 
 
@@ -47,8 +47,8 @@ def model(path, side, last=False, apart=None, asks=False):
         nodes, x = node("Transpose", "x", "turned", field(5, order)), "turned"
     if asks:
         nodes = node("Shape", "x", "shape") + node("Cast", "shape", "reals", cast(1)) + node("Sqrt", "reals", "roots")
-        nodes += node("Mul", "roots roots", "again") + node("Round", "again", "whole") + node("Cast", "whole", "to", cast(7))
-        nodes, x = nodes + node("Reshape", "x to", "shaped"), "shaped"
+        nodes += node("Mul", "roots roots", "again") + node("Round", "again", "whole")
+        nodes, x = nodes + node("Cast", "whole", "to", cast(7)) + node("Reshape", "x to", "shaped"), "shaped"
     nodes += node("Flatten", x, "flat") + node("MatMul", "flat w", "z")
     dims = [-1, side, side, 3] if last else [-1, 3, side, side]
     graph = nodes + field(2, b"g") + field(5, weight) + port(11, b"x", dims) + port(12, b"z", [-1, 10])
