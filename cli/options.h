@@ -28,7 +28,8 @@ const option_case *options_idle(const cli_options *options, const option_case *u
 /* The value of an option as it was written; "" when it has none. */
 const char *options_text(const cli_options *options, const char *name);
 /* The text that was given to a TEXT option (k is 0), or the k-th of one that may be given again and keeps its texts
- * apart; NULL: there is none, the command lacks the option, or what it has is no text. */
+ * apart, or (k is 0) all those of a list with ; between; NULL: there is none, the command lacks the option, or what it
+ * has is no text. */
 const char *options_nth(const cli_options *options, const char *name, int k);
 /* The letter that stands for an option of that name: -o for --out, -n for --ranks; 0: none does. */
 char option_letter(const char *name);

@@ -46,6 +46,16 @@ static bool is_of_run(const char *folder, const char *path, const char *option) 
     return is;
 }
 
+/* The same of any of the paths that a list has, with ; between. */
+static bool is_read_of(const char *path, const char *list) {
+    if (*list && is_read(path, list)) return true;
+    char *parts = strchr(list, ';') ? strdup(list) : NULL, *rest = parts, *from;
+    bool is = false;
+    while (!is && (from = strsep(&rest, ";"))) is = *from && is_read(path, from);
+    free(parts);
+    return is;
+}
+
 static int check_inputs(const cli_options *o, const char *option, const char *path) {
     if (o->model && is_read(path, o->model)) return log_fail(CLI_USAGE, "--%s %s is the model itself", option, path);
     for (int i = 0; i < o->n_files; i++)
@@ -54,7 +64,7 @@ static int check_inputs(const cli_options *o, const char *option, const char *pa
     for (size_t i = 0; i < sizeof read_from / sizeof *read_from; i++) {
         const char *from;
         for (int k = 0; (from = options_nth(o, read_from[i], k)); k++)
-            if (*from && is_read(path, from))
+            if (is_read_of(path, from))
                 return log_fail(CLI_USAGE, "--%s %s would be written over what --%s reads", option, path, read_from[i]);
     }
     const char *const folders[] = {o->model && path_is_folder(o->model) ? o->model : NULL, options_nth(o, "resume", 0),

@@ -4,6 +4,7 @@
 #include "../paths.h"
 #include "../report/html.h"
 #include "../term/log.h"
+#include "../train/classifier_parts.h"
 #include "../train/gate.h"
 #include "../tuned.h"
 
@@ -38,10 +39,12 @@ bool compare_is_of_models(const cli_options *o) {
 
 /* ---- both as functions of what A's network takes ----------------------------------------------------------------- */
 
+/* B is given the samples themselves: what comes before A's network is undone. */
 static wick_status record_b(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     comparing *w = user;
     (void)ctx;
-    wick_tensor *x = in[0];
+    wick_tensor *x = w->g.c.last ? wick_permute(in[0], 4, (const int[]){0, 3, 1, 2}) : in[0];
+    x = wick_cast(x, WICK_F32);
     if (w->g.c.standard)
         x = wick_add(wick_mul(x, classifier_state(&w->g.c, STATE_DEVIATION)), classifier_state(&w->g.c, STATE_MEAN));
     out[0] = classifier_logits(&w->b, classifier_samples_of(&w->b, &w->g.c, x));
@@ -63,6 +66,12 @@ static int open_models(comparing *w, const source_options *form) {
                         "%s was trained with --task %s: models beside each other are classifiers; wick eval "
                         "measures each of the others",
                         o->model, g->c.task->name);
+    if (g->c.net[0]) {
+        char theirs[WICK_MAX_DIMS * 24], ours[WICK_MAX_DIMS * 24];
+        return log_fail(CLI_USAGE, "%s takes images of [%s], and these are [%s]: give data of the size that it takes",
+                        o->model, classifier_extents(3, g->c.net, theirs),
+                        classifier_extents(g->c.rank, g->c.dims, ours));
+    }
     code = classifier_take(&w->b, g->judged, o->files[0]);
     if (code == CLI_OK && w->b.task->kind != TASK_CLASSIFY)
         code = log_fail(CLI_USAGE, "%s tells no classes", o->files[0]);
@@ -74,6 +83,7 @@ static int open_models(comparing *w, const source_options *form) {
     wick_model_set_training(w->b.model, false);
     g->made = record_b;
     g->made_user = w;
+    g->c.beside = &w->b;
     g->says = strcmp(split, "test") == 0 ? "test samples" : "samples";
     return gate_choose_way(g, form);
 }
@@ -91,7 +101,6 @@ static int measure_layers(comparing *w) {
     const wick_spec spec = classifier_network_spec(&g->c, batch);
     wick_status status = wick_dataset_subset(g->ctx, g->judged, few, first, &w->few);
     if (status == WICK_OK) status = classifier_prepare(&g->c, batch);
-    if (status == WICK_OK) status = classifier_prepare(&w->b, batch);
     if (status != WICK_OK) return gate_failed(g, status, CLI_FAILED);
     status = wick_layer_errors_new(g->ctx, g->c.model, (const wick_function[]){gate_record_network, record_b},
                                    (void *const[]){&g->c, w}, 1, &spec, &w->layers);
@@ -101,12 +110,22 @@ static int measure_layers(comparing *w) {
     return CLI_OK;
 }
 
-/* A file's, or that of a run's best model. */
-static int64_t bytes_of(const char *name) {
+static int64_t size_of(const char *path) {
     struct stat s;
-    char *inside = path_is_folder(name) ? path_join(name, "best.safetensors") : NULL;
-    const int64_t n = stat(inside ? inside : name, &s) == 0 ? (int64_t)s.st_size : 0;
-    free(inside);
+    return stat(path, &s) == 0 ? (int64_t)s.st_size : 0;
+}
+/* Those of a file and, of an ONNX file, what holds its large tensors beside it; or of a run's best model. -1: out of
+ * memory. */
+static int64_t bytes_of(const classifier *c, const char *name) {
+    char *path = path_is_folder(name) ? path_join(name, "best.safetensors") : strdup(name);
+    int64_t n = path ? size_of(path) : -1;
+    free(path);
+    const char *slash = strrchr(name, '/'), *beside;
+    for (int i = 0; is_onnx(name) && n >= 0 && (beside = wick_onnx_file_at(c->onnx, i)); i++) {
+        if (asprintf(&path, "%.*s%s", slash ? (int)(slash - name + 1) : 0, name, beside) < 0) return -1;
+        n += size_of(path);
+        free(path);
+    }
     return n;
 }
 
@@ -251,8 +270,9 @@ static int measure(comparing *w, const source_options *form) {
     if (code == CLI_OK) code = gate_judge(g, true, &g->after);
     if (code == CLI_OK) code = measure_layers(w);
     if (code == CLI_OK) code = gate_time(g);
-    w->file[0] = bytes_of(w->now.model), w->file[1] = bytes_of(w->now.files[0]);
-    return code;
+    if (code != CLI_OK) return code;
+    w->file[0] = bytes_of(&g->c, w->now.model), w->file[1] = bytes_of(&w->b, w->now.files[0]);
+    return w->file[0] < 0 || w->file[1] < 0 ? log_fail(CLI_FAILED, "out of memory") : CLI_OK;
 }
 static void drop(comparing *w) {
     wick_layer_errors_free(&w->layers);

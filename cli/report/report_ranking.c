@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DRAWN = 3 /* classes */, DOTS = 240 /* of a curve, at most */, WIDTH = 460, HEIGHT = 340 };
+enum { DRAWN = 3 /* classes */, WIDTH = 460, HEIGHT = 340 };
+enum { DOTS = 402 /* of a curve, at most: one for each 200th of either axis, and both ends */ };
 
 typedef struct ranked {
     float score;

@@ -33,6 +33,7 @@ typedef struct classifier {
     wick_network network;
     wick_function instead; /* what logits are in place of classifier_network; or NULL */
     void *instead_user;
+    struct classifier *beside; /* another one that `instead` has a part of, prepared with this one; NULL: none */
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels;

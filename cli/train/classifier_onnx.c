@@ -360,7 +360,8 @@ int classifier_keep_onnx(const classifier *c, const char *path, const char *fold
 
 wick_status classifier_prepare(classifier *c, int64_t n) {
     const wick_spec spec = c->onnx ? classifier_onnx_spec(c, n) : (wick_spec){0};
-    return c->onnx ? wick_onnx_prepare(c->onnx, &spec) : WICK_OK;
+    const wick_status status = c->onnx ? wick_onnx_prepare(c->onnx, &spec) : WICK_OK;
+    return status == WICK_OK && c->beside ? classifier_prepare(c->beside, n) : status;
 }
 
 int classifier_set_range(classifier *c, const char *text, const char *whose, int blame) {

@@ -163,7 +163,7 @@ static void report_json(const pruning *w) {
     const gate *g = &w->g;
     json j = log_json_open();
     json_bool(&j, "ok", true);
-    gate_json(g, &j, "before", "pruned");
+    gate_json(g, &j, gate_is_good(g), "before", "pruned");
     json_integer(&j, "weights_before", w->numbers[0]);
     json_integer(&j, "weights_pruned", w->numbers[1]);
     json_real(&j, "sparsity", wick_pruner_sparsity(w->p), 9);

@@ -249,8 +249,10 @@ static int weigh_layers(quantizing *w) {
     if (!(w->bits = step_buffer(n, sizeof *w->bits))) return log_fail(CLI_FAILED, "out of memory");
     talk("what rounding of each of %d layers adds to the loss: gradients of %lld samples", n,
          (long long)(count / batch * batch));
-    int code = gate_show(&w->g, batch, weigh, w);
-    const wick_status status = code == CLI_OK ? wick_quantizer_finish(w->q) : WICK_OK;
+    wick_status status = classifier_prepare(&w->g.c, 1);
+    int code = status == WICK_OK ? gate_show(&w->g, batch, weigh, w) : failed(w, status, CLI_FAILED);
+    if (code != CLI_OK) return code;
+    status = wick_quantizer_finish(w->q);
     if (status != WICK_OK) code = failed(w, status, CLI_FAILED);
     for (int i = 0; i < n; i++) w->bits[i] = wick_quantizer_layer_at(w->q, i).bits;
     return code;
@@ -357,7 +359,7 @@ static void report_json(const quantizing *w) {
     char name[32];
     json j = log_json_open();
     json_bool(&j, "ok", true);
-    gate_json(&w->g, &j, "f32", kind_of(w->g.o));
+    gate_json(&w->g, &j, !w->too_large && gate_is_good(&w->g), "f32", kind_of(w->g.o));
     json_integer(&j, "weight_bytes_f32", w->g.bytes[0]);
     json_integer(&j, "file_bytes", w->g.bytes[1]);
     json_real(&j, "seconds_f32", w->g.seconds[0], 6);

@@ -411,7 +411,8 @@ int cmd_shrink(cli_options *o) {
     w.now.out = w.path;
     g->o = &w.now;
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
-    if (code == CLI_OK) code = gate_judge_whole(g, o->of_shrink.preset == PRESET_MOBILE ? 0.95 : 0);
+    const bool share = o->of_shrink.preset == PRESET_MOBILE && !options_given(o, "max-drop");
+    if (code == CLI_OK) code = gate_judge_whole(g, share ? 0.95 : 0);
     w.now.gate.max_drop = g->max_drop;
     for (int i = 0; i < WAYS && code == CLI_OK; i++) {
         w.of = &ways[i];

@@ -91,7 +91,8 @@ bool gate_is_good(const gate *g);               /* within g->max_drop */
 void gate_say_missed(const gate *g); /* that it isn't */
 /* What both came to: lines for people, or keys whose names end in what they are of ("f32", "int8"). */
 void gate_print(const gate *g, const char *before, const char *after);
-void gate_json(const gate *g, json *j, const char *before, const char *after);
+/* within: all limits that were given are kept */
+void gate_json(const gate *g, json *j, bool within, const char *before, const char *after);
 
 /* How the smaller network is trained: towards the labels, and what the whole one says. */
 typedef struct gate_training {

@@ -294,11 +294,11 @@ static void json_pair(json *j, const char *key, const char *which, double value)
     snprintf(name, sizeof name, "%s_%s", key, which);
     json_real(j, name, value, 9);
 }
-void gate_json(const gate *g, json *j, const char *before, const char *after) {
+void gate_json(const gate *g, json *j, bool within, const char *before, const char *after) {
     const gate_metric m = gate_metric_of(g);
     double bound;
     const double drop = gate_drop(g, &bound);
-    json_bool(j, "within", gate_is_good(g));
+    json_bool(j, "within", within);
     json_text(j, "model", g->o->model);
     json_text(j, "out", g->o->out);
     json_integer(j, "observed", wick_dataset_count(g->observed));

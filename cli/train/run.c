@@ -84,6 +84,21 @@ static int lock(run *r) {
     return CLI_OK;
 }
 
+/* Integers of an earlier run, as --quantize leaves them, unless this one begins with them. */
+static int remove_integers(const run *r) {
+    static const char *const names[] = {"int8.onnx", "int4.onnx"};
+    int code = CLI_OK;
+    for (int i = 0; i < 2 && code == CLI_OK; i++) {
+        char *path = path_join(r->folder, names[i]);
+        if (!path) return log_fail(CLI_FAILED, "out of memory");
+        const bool begins = *r->o->of_train.onnx && path_same(path, r->o->of_train.onnx);
+        if (path_exists(path) && !begins && unlink(path) != 0)
+            code = log_fail(CLI_FAILED, "could not remove %s: %s", path, strerror(errno));
+        free(path);
+    }
+    return code;
+}
+
 int run_start(run *r) {
     const char *folder = r->folder;
     if (r->guest) return CLI_OK;
@@ -100,7 +115,7 @@ int run_start(run *r) {
                             folder, folder);
         if (unlink(old[i]) != 0) return log_fail(CLI_FAILED, "could not remove %s: %s", old[i], strerror(errno));
     }
-    return CLI_OK;
+    return r->o->force ? remove_integers(r) : CLI_OK;
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */

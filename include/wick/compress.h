@@ -166,7 +166,8 @@ WICK_API void wick_quantizer_keep(wick_quantizer *q, int i, bool kept);
  * [n, classes] and labels i64 [n]. labels NULL: that of normal distributions of variance 1 around all results in
  * floats, with residuals drawn from them (ctx's seed): for numbers rather than classes. Each sample is run alone,
  * whatever the specs' batch: inputs have the samples first. WICK_ERR_INVALID: with labels and without in turn,
- * gradients that are NaN or Inf, which count for nothing. */
+ * gradients that are NaN or Inf, which count for nothing, or scales are yet to move: wick_quantizer_smooth comes before
+ * it, and with options.awq a wick_quantizer_finish of what was observed. */
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_weigh(wick_quantizer *q, const void *const *in,
                                                           const int64_t *labels);
 /* Which numbers each layer has: of those that options.keep doesn't name either what the options say, 8 bits if that is

@@ -188,11 +188,11 @@ wick_tensor *wick_quantizer_weights(const wick_quantizer *q, const layer *l);
 static inline double weighed_error(const layer *l, size_t at, double error) {
     return l->fisher ? l->fisher[at] * error * error : 0;
 }
-/* Makes l->cost of the sum of these, once scales are known. */
 /* Of its weights: 32 where it is kept. */
 int wick_quantizer_layer_bits(const wick_quantizer *q, const layer *l);
 /* Of its weights and bias with all of their scales, as they are held. */
 int64_t wick_quantizer_layer_bytes(const wick_quantizer *q, const layer *l);
+/* Makes l->cost of the sum of weighed errors, once scales are known. */
 void wick_quantizer_note_cost(const wick_quantizer *q, layer *l, double weighed);
 
 /* ---- moves.c ----------------------------------------------------------------------------------------------------- */

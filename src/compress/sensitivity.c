@@ -108,6 +108,10 @@ wick_status wick_quantizer_weigh(wick_quantizer *q, const void *const *in, const
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
     if (!in) return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: in is NULL");
+    if ((q->options.awq && !q->awq_done) || (q->options.smooth > 0 && !q->smoothed))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: %s comes before it: it moves scales",
+                                 q->options.awq && !q->awq_done ? "wick_quantizer_finish (awq)"
+                                                                : "wick_quantizer_smooth");
     if (q->weigher && q->by_labels != (labels != NULL))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: batches were weighed %s labels before",
                                  labels ? "without" : "with");
@@ -213,7 +217,7 @@ wick_status wick_quantizer_choose(wick_quantizer *q, int64_t bytes, double *cost
     wick_knapsack_item *items = wick_arena_zalloc(&scratch, ((size_t)q->n_layers + 1) * sizeof *items);
     int *chosen = wick_arena_zalloc(&scratch, ((size_t)q->n_layers + 1) * sizeof *chosen);
     wick_status status = items && chosen ? add_choice(q, false, items) : out_of_memory(ctx);
-    if (status == WICK_OK && !weights_alone(q) && q->options.weight_bits < 7) status = add_choice(q, true, items);
+    if (status == WICK_OK && !weights_alone(q) && q->options.weight_bits < 8) status = add_choice(q, true, items);
     if (status == WICK_OK) {
         add_floats(q, items);
         status = wick_knapsack(&ctx->alloc, q->n_layers, items, bytes, chosen);

@@ -122,4 +122,15 @@ test_models_before_and_after() {
     expect 0 "$wick" train --data rows.csv --task regress --target z --epochs 1 --quiet --out rows && expect 0 "$wick" convert rows rows.onnx --quiet
     expect 2 "$wick" compare rows rows.onnx && has err "are classifiers"
 }
+# B is given the samples themselves, however A takes them.
+test_models_that_take_samples_otherwise() {
+    command -v python3 >/dev/null || { echo "  skipped: no python3"; return 0; }
+    python3 "$(dirname "$0")/tiny_onnx.py" && make_data colour 100 100 12 3
+    local one
+    expect 0 "$wick" eval first.onnx --data colour --split test --json && one=$(json out loss)
+    expect 0 "$wick" compare last.onnx first.onnx --data colour --json && [ "$(json out loss_a)" = "$one" ] && [ "$(json out loss_b)" = "$one" ] && has out '"sqnr_db": null' || fail "$(cat out), not $one"
+    expect 2 "$wick" compare small.onnx first.onnx --data colour && has err "small.onnx takes images of [3, 8, 8], and these are [3, 12, 12]"
+    expect 0 "$wick" compare first.onnx apart.onnx --data colour --json && [ "$(json out file_bytes_b)" = "$(cat apart.onnx apart.bin | wc -c | tr -d ' ')" ] || fail "$(cat out)"
+    expect 0 "$wick" compare first.onnx asks.onnx --data colour --json && [ "$(json out loss_b)" = "$one" ] || fail "$(cat out), not $one"
+}
 test_main

@@ -163,6 +163,9 @@ test_nothing_is_written_over_what_is_read() {
     expect 2 "$wick" eval run --profile run/last.safetensors && has err "that the run in run keeps"
     expect 2 "$wick" eval run/best.safetensors --profile run/best.safetensors && has err "is the model itself"
     [ "$(cksum run/best.safetensors)" = "$before" ] || fail "the model was written over"
+    mkdir -p ta tb && cp run/best.safetensors ta && cp run/best.safetensors tb
+    expect 2 "$wick" train --data t.csv --out taught --teacher ta/best.safetensors --teacher tb/best.safetensors --log tb/best.safetensors && has err "what --teacher reads"
+    [ "$(cksum <tb/best.safetensors)" = "$(cksum <run/best.safetensors)" ] || fail "a teacher was written over"
     # Two that go nowhere are no clash, and a log may have a folder that is yet to be made.
     expect 0 "$wick" train --data t.csv --out new --log new/logs/l.jsonl --epochs 1 --quiet && [ -s new/logs/l.jsonl ] || fail "no log"
     expect 0 "$wick" train --data t.csv --out new --log /dev/null --epochs 1 --quiet --force

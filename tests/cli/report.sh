@@ -276,9 +276,13 @@ test_a_run_with_integers() {
     make_data pictures 600 200 12
     expect 0 "$wick" train --data pictures --net "conv 8 3 pad 1, bn, relu, maxpool 2, flatten, linear classes" --batch 50 --epochs 2 --quantize int8 --quiet --out whole
     expect 0 "$wick" report whole -o whole.html --quiet && has whole.html "Before and after" && has whole.html "whole/int8.onnx" && has whole.html "<td><code>conv1.weight</code></td><td>conv</td>" || return
-    rm whole/int8.onnx
+    mv whole/int8.onnx whole/int4.onnx # which is no file of this run
     expect 0 "$wick" report whole -o plain.html --quiet && lacks plain.html "Before and after"
-    echo no >whole/int4.onnx
-    expect 3 "$wick" report whole -o broken.html && has err int4.onnx && [ ! -e broken.html ] || fail "a broken file goes unseen"
+    echo no >whole/int8.onnx
+    expect 0 "$wick" report whole -o broken.html && has broken.html "Not measured: whole/int8.onnx" && check_page broken.html || fail "a broken file goes unseen"
+    # another run in the folder has none
+    expect 0 "$wick" train --data pictures --arch mlp:8 --epochs 1 --force --quiet --out whole
+    [ ! -e whole/int8.onnx ] && [ ! -e whole/int4.onnx ] || fail "integers of an earlier run are there"
+    expect 0 "$wick" report whole -o other.html --quiet && lacks other.html "Before and after"
 }
 test_main

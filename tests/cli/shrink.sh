@@ -54,6 +54,7 @@ test_the_mobile_preset() {
     make_run || return
     expect 0 "$wick" shrink run -o mobile.onnx --preset mobile --epochs 0 --json && has err "95 % of the accuracy" && has out '"within": true'
     expect 0 "$wick" shrink run -o mobile.onnx --preset mobile --keep-score 0.5 --epochs 0 --quiet
+    expect 0 "$wick" shrink run -o mobile.onnx --preset mobile --max-drop -1 --epochs 0 && lacks err "of the accuracy"
     expect 6 "$wick" shrink run -o mobile.onnx --preset mobile --max-ram 1 --epochs 0 --json && has out '"within": false'
 }
 # Bytes and memory are those of wick compile; instructions are counted where the tools are.

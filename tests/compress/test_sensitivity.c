@@ -306,6 +306,18 @@ TEST(what_is_chosen_costs_least_under_the_budget) {
     CHECK(wick_quantizer_layer_at(q, 0).bits == 4 && wick_quantizer_layer_at(q, 1).bits == 32 &&
           wick_quantizer_layer_at(q, 2).bits == 8);
     wick_quantizer_free(&q);
+    /* 7 bits take the bytes of 8, which round less */
+    q = weighed(&(wick_quantizer_options){.weight_bits = 7, .wide = ""});
+    REQUIRE(q && wick_quantizer_finish(q) == WICK_OK);
+    int64_t as_now = 0;
+    double cost = 0, now = 0;
+    for (int l = 0; l < 3; l++) {
+        const wick_quantizer_layer of = wick_quantizer_layer_at(q, l);
+        as_now += of.bytes, now += of.cost;
+    }
+    REQUIRE(wick_quantizer_choose(q, as_now, &cost) == WICK_OK && wick_quantizer_finish(q) == WICK_OK && cost < now);
+    for (int l = 0; l < 3; l++) CHECK(wick_quantizer_layer_at(q, l).bits == 8);
+    wick_quantizer_free(&q);
     /* weights alone, in blocks of 4 bits too */
     q = weighed(&(wick_quantizer_options){.block = 16});
     REQUIRE(q && wick_quantizer_choose(q, 0, NULL) == WICK_OK && wick_quantizer_finish(q) == WICK_OK);
@@ -333,6 +345,25 @@ TEST(choosing_wants_samples_that_are_numbers) {
     CHECK(wick_quantizer_weigh(NULL, NULL, NULL) == WICK_ERR_INVALID &&
           wick_quantizer_choose(NULL, 1, NULL) == WICK_ERR_INVALID);
     wick_quantizer_free(&q);
+    tear_down();
+}
+
+/* What is weighed are weights with the scales that they will have. */
+TEST(scales_move_before_anything_is_weighed) {
+    REQUIRE(set_up());
+    for (int awq = 0; awq < 2; awq++) {
+        wick_quantizer *q = NULL;
+        const wick_quantizer_options o = {.block = awq ? 16 : 0, .awq = awq, .smooth = awq ? 0 : 0.5};
+        const void *in[] = {x[0]};
+        REQUIRE(wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, &o, &q) == WICK_OK);
+        CHECK(wick_quantizer_weigh(q, in, labels[0]) == WICK_ERR_INVALID && !q->weighed);
+        CHECK(strstr(wick_context_error(ctx), awq ? "wick_quantizer_finish" : "wick_quantizer_smooth"));
+        REQUIRE(wick_quantizer_observe(q, in) == WICK_OK);
+        CHECK(wick_quantizer_weigh(q, in, labels[0]) == WICK_ERR_INVALID && !q->weighed);
+        REQUIRE((awq ? wick_quantizer_finish(q) : wick_quantizer_smooth(q)) == WICK_OK);
+        CHECK(wick_quantizer_weigh(q, in, labels[0]) == WICK_OK && q->weighed == BATCH);
+        wick_quantizer_free(&q);
+    }
     tear_down();
 }
 
