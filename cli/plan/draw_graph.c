@@ -32,7 +32,8 @@ static const struct {
 } families[] = {
     {"heavy", " Conv ConvTranspose ConvInteger QLinearConv FusedConv Gemm MatMul QLinearMatMul MatMulInteger "
               "MatMulNBits LSTM GRU RNN Attention MultiHeadAttention "
-              "Einsum DeformConv conv conv_data conv_weight matmul int8_matmul int8_conv int4_linear int8_linear lstm gru rnn lstm_grad "
+              "Einsum DeformConv conv conv_data conv_weight matmul int8_matmul int8_conv "
+              "int4_linear int8_linear lstm gru rnn lstm_grad "
               "gru_grad rnn_grad attention attention_grad "},
     {"norm", " BatchNormalization InstanceNormalization LayerNormalization GroupNormalization RMSNormalization LRN "
              "LpNormalization SkipLayerNormalization Softmax "

@@ -67,11 +67,12 @@ WICK_API wick_tensor *wick_int4_linear(wick_tensor *x, wick_tensor *q, wick_tens
 /* x w^T + bias of weights of 8 bits in blocks: q i8 or u8 [n, blocks, block] of any block, blocks = ceil(k / block); a
  * scale for each row of w is one block of k. scales f32 [n, blocks]; zeros of q's dtype, likewise, or NULL: 0 of i8,
  * 128 of u8. x f32 or f64 (f16 and bf16 are widened to f32) [..., k], bias f32, or f64 with such x, [n] or NULL; of x's
- * dtype as widened [..., n]. Plans keep a packed copy of the weights of a byte each, and no f32. What is computed: of up to 4 rows of x,
- * in this order, the sum over blocks of scale (sum over p of x (q - zero)), with multiply-adds that round once where
- * the CPU has them; of more rows the bits of wick_linear of w in f32, which rounds (q - zero) scale first. Either way,
- * with u = 2^-24 and the k numbers of a row, |error| <= (k + 4) u sum |x w|, as long as sums of x (q - zero) over a
- * block are finite in f32. The bits of few rows are the same on AVX2, AVX-512 and NEON. In f64 w is rounded to f32, and plain loops sum. Gradients reach x (by w in f32) and bias. */
+ * dtype as widened [..., n]. Plans keep a packed copy of the weights of a byte each, and no f32. What is computed: of
+ * up to 4 rows of x, in this order, the sum over blocks of scale (sum over p of x (q - zero)), with multiply-adds that
+ * round once where the CPU has them; of more rows the bits of wick_linear of w in f32, which rounds (q - zero) scale
+ * first. Either way, with u = 2^-24 and the k numbers of a row, |error| <= (k + 4) u sum |x w|, as long as sums of x (q
+ * - zero) over a block are finite in f32. The bits of few rows are the same on AVX2, AVX-512 and NEON. In f64 w is
+ * rounded to f32, and plain loops sum. Gradients reach x (by w in f32) and bias. */
 WICK_API wick_tensor *wick_int8_linear(wick_tensor *x, wick_tensor *q, wick_tensor *scales, wick_tensor *zeros,
                                        wick_tensor *bias);
 

@@ -56,7 +56,8 @@ wick_tensor *wick_quantize_written_out(const wick_node *node, wick_tensor *const
     }
     wick_tensor *q = wick_round(wick_div(in[0], scale));
     if (zero) q = wick_add(q, zero);
-    return wick_cast(q, (wick_dtype)a->dtype); /* which saturates */
+    if (a->dtype == WICK_I16) q = wick_clip(q, -32768, 32767); /* ONNX does not say what a Cast makes of more */
+    return wick_cast(q, (wick_dtype)a->dtype); /* saturates to 8 bits */
 }
 
 static void print_quantize(wick_str *s, const wick_node *node) {

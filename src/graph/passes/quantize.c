@@ -173,7 +173,9 @@ static wick_node *halves_product(wick_graph *graph, const product *p, const wick
     const wick_dtype dtype = (wick_dtype)quantise->out[0].type.dtype;
     y = wick_round(wick_div(y, wick_cast(wick_tensor_new(ctx, quantise->in[1]), WICK_F64)));
     if (quantise->n_in > 2) y = wick_add(y, wick_cast(wick_tensor_new(ctx, quantise->in[2]), WICK_F64));
-    y = wick_cast(y, dtype); /* which saturates */
+    const double least = dtype == WICK_U8 ? 0 : dtype == WICK_I8 ? -128 : -32768,
+                 most = dtype == WICK_U8 ? 255 : dtype == WICK_I8 ? 127 : 32767;
+    y = wick_cast(wick_clip(y, least, most), dtype);
     return y->error ? NULL : y->value->node;
 }
 

@@ -192,6 +192,10 @@ struct onnx_call {
     wick_msg *msg;
 };
 
+/* A float tensor as integers, truncated and held to their range: by a clip of floats, since ONNX does not say what a
+ * Cast makes of what is outside. */
+wick_tensor *wick_onnx_to_integer(wick_tensor *x, wick_dtype dtype);
+
 /* Inputs. An absent or missing one: NULL, or kind NONE. A wrong kind fails the call; then NULL. */
 bool wick_onnx_has(const onnx_call *c, int i);
 const onnx_value *wick_onnx_in(onnx_call *c, int i);  /* present, of any kind; else fails */

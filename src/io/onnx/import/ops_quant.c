@@ -27,13 +27,24 @@ static wick_tensor *spread(onnx_call *c, wick_tensor *p, wick_tensor *x, int axi
     return wick_slice(wick_repeat_interleave(p, WICK_MIN(each, extent), axis), axis, 0, extent, 1);
 }
 
+wick_tensor *wick_onnx_to_integer(wick_tensor *x, wick_dtype dtype) {
+    const int bits = (int)wick_dtype_bits(dtype);
+    const bool natural = dtype == WICK_U8 || dtype == WICK_U16 || dtype == WICK_U4 || dtype == WICK_U2;
+    if (bits > 16) return wick_cast(x, dtype); /* floats don't have their ends */
+    if (bits == 8) /* whose cast saturates */
+        return wick_cast(wick_tensor_dtype(x) == WICK_F64 ? x : wick_cast(x, WICK_F32), dtype);
+    const double most = (double)((1 << (natural ? bits : bits - 1)) - 1);
+    return wick_cast(
+        wick_clip(wick_tensor_dtype(x) == WICK_F64 ? x : wick_cast(x, WICK_F32), natural ? 0 : -most - 1, most), dtype);
+}
+
 /* Rounded half to even and held to the range of the type. zero is an f32, or NULL. */
 static wick_tensor *to_quantised(wick_tensor *x, wick_tensor *scale, wick_tensor *zero, wick_dtype dtype) {
     wick_tensor *q = wick_div(x, scale);
     if (!wick_dtype_is_integer(dtype)) return wick_cast_saturate(q, dtype); /* its zero point is 0 */
     q = wick_round(q);
     if (zero) q = wick_add(q, zero);
-    return wick_cast(q, dtype); /* which holds it to the range */
+    return wick_onnx_to_integer(q, dtype);
 }
 
 /* Whether a scale says what is divided among its blocks of the axis: [..., blocks, ...], its other dims those of x. */

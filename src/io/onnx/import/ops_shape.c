@@ -677,6 +677,8 @@ static void cast_to(onnx_call *c, int64_t type) {
     else if (x && dtype == WICK_F8_E8M0 && wick_onnx_is_float(x)) wick_onnx_set(c, 0, to_power(c, x));
     else if (x && !wick_dtype_size(dtype) && wick_dtype_is_integer(dtype) && wick_onnx_is_float(x))
         wick_onnx_set(c, 0, wick_cast(wick_cast(x, WICK_I32), dtype)); /* to the lowest bits of the whole number */
+    else if (x && wick_dtype_is_integer(dtype) && wick_onnx_is_float(x))
+        wick_onnx_set(c, 0, wick_onnx_to_integer(x, dtype));
     else if (x)
         wick_onnx_set(c, 0,
                       wick_onnx_is_f8(dtype) && wick_onnx_int(c, "saturate", 1) ? wick_cast_saturate(x, dtype)
