@@ -76,7 +76,7 @@ static void become(const launch *l, wick_group_host *host, int rank, int out, pi
     set_number("WICK_RESTART", l->restart);
     if (l->o->threads || !getenv("WICK_THREADS")) set_number("WICK_THREADS", threads_of(l));
     if (options_given(l->o, "timeout") || !getenv("WICK_GROUP_TIMEOUT"))
-        set_number("WICK_GROUP_TIMEOUT", l->o->timeout);
+        set_number("WICK_GROUP_TIMEOUT", l->o->of_launch.timeout);
     execvp(l->command[0], l->command);
     const int why = errno;
     fprintf(stderr, "wick: could not start %s: %s\n", l->command[0], strerror(why));
