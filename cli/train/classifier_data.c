@@ -251,10 +251,11 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     return status;
 }
 
-/* Whether a file elsewhere has the bytes of the training's. */
-static bool is_copy(const classifier *c, const char *place) {
+/* Whether a file elsewhere has the bytes of the training's; *test: and of its test's, which was held out of it. */
+static bool is_copy(const classifier *c, const char *place, bool *test) {
     char *now = c->identities_of[0] && source_is_file(place) ? identity_of(place, classifier_parts[0]) : NULL;
     const bool same = now && strcmp(now, c->identities_of[0]) == 0;
+    *test = same && c->identities_of[1] && strcmp(now, c->identities_of[1]) == 0;
     free(now);
     return same;
 }
@@ -302,11 +303,18 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
             "numbers (.npz with x, and y from 0 on)",
             data);
     talk("reading %s", data);
-    if (whole && !chosen && c->data[0] && !is_own(c, data) && is_copy(c, place))
-        talk("%s holds what the model was trained on: what was held out as test is taken; --split all takes all", data);
-    else if (whole && !chosen && c->data[0] && !is_own(c, data)) {
-        *split = "all";
-        talk("%s is not what the model was trained on: all of it is taken; --split test takes a fifth", data);
+    if (whole && !chosen && c->data[0] && !is_own(c, data)) {
+        bool test;
+        const bool copy = is_copy(c, place, &test);
+        if (!test) *split = "all";
+        if (copy && !test)
+            log_warn("all of %s was learned from: its test lay elsewhere, and figures of these are none of a test",
+                     data);
+        else
+            talk(copy ? "%s holds what the model was trained on: what was held out as test is taken; --split all takes "
+                        "all"
+                      : "%s is not what the model was trained on: all of it is taken; --split test takes a fifth",
+                 data);
     }
     classifier_note_changed(c, data, *split);
     if (is_file && !c->coding)

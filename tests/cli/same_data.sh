@@ -29,6 +29,12 @@ test_a_table_that_changed_is_told() {
     touch -d 2001-01-01 d.csv
     expect 0 "$wick" eval run && lacks err "has changed"
 }
+test_rows_that_were_learned_from_are_no_test() {
+    mkdir -p apart && table 1 200 >apart/train.csv && table 301 360 >apart/test.csv
+    train --data apart --out arun
+    expect 0 "$wick" eval arun --data apart/train.csv --json && has err "all of apart/train.csv was learned from" && lacks err "held out as test" && [ "$(json out images)" = 200 ] || fail "not all of the rows"
+    expect 0 "$wick" eval arun --data apart/test.csv --json && lacks err "learned from" && [ "$(json out images)" = 60 ] || fail "not all of the test"
+}
 test_resume_refuses_other_samples_where_no_coding_shows_them() {
     command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return; }
     python3 -c '
