@@ -27,6 +27,19 @@ static wick_status table_text(const char *text, size_t n, const wick_csv_options
 static wick_status table(const char *text, const wick_csv_options *o, wick_csv **t) {
     return table_text(text, strlen(text), o, t);
 }
+/* Weka's file of that text. */
+static wick_status relation_text(const char *text, size_t n, const wick_csv_options *o, wick_csv **t) {
+    char plain[sizeof path];
+    memcpy(plain, path, sizeof path);
+    strncat(path, ".arff", sizeof path - strlen(path) - 1);
+    const wick_status status = table_text(text, n, o, t);
+    unlink(path);
+    memcpy(path, plain, sizeof path);
+    return status;
+}
+static wick_status relation(const char *text, const wick_csv_options *o, wick_csv **t) {
+    return relation_text(text, strlen(text), o, t);
+}
 static bool same(float a, float b) { return a == b || (isnan(a) && isnan(b)); }
 
 /* Row by row the features, each row's label and target behind them. */
@@ -619,6 +632,24 @@ TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
         CHECK_INT(c.live, live);
     }
     CHECK(done);
+    end();
+}
+
+TEST(zero_bytes_and_empty_values_of_relations) {
+    static const char *const zeros[] = {"@attribute a {x,\0y}\n@data\nx\n", "@attribute a {x,y\0}\n@data\nx\n",
+                                        "@attribute \0a numeric\n@data\n1\n", "@attribute a numeric\n@data\n\0\n"};
+    static const size_t sizes[] = {30, 30, 32, 30};
+    wick_csv *t;
+    REQUIRE(begin(NULL));
+    for (size_t k = 0; k < WICK_COUNTOF(zeros); k++) {
+        CHECK_INT(relation_text(zeros[k], sizes[k], NULL, &t), WICK_ERR_FORMAT);
+        CHECK_MSG(strstr(wick_context_error(ctx), "a zero byte"), "%zu: %s", k, wick_context_error(ctx));
+    }
+    REQUIRE(relation("@attribute a {'',p,q}\n@attribute b {}\n@data\n'',?\np,?\nq,?\n", NULL, &t) == WICK_OK);
+    CHECK_INT(wick_csv_rows(t), 3);
+    wick_csv_free(&t);
+    CHECK_INT(relation("@attribute a {'',p,q}\n@data\nr\n", NULL, &t), WICK_ERR_FORMAT);
+    CHECK(strstr(wick_context_error(ctx), "line 3: value 1 is none of its attribute's: \"r\""));
     end();
 }
 

@@ -10,8 +10,9 @@ enum { WORD = 256 };
 
 typedef struct attribute {
     bool numeric;
-    char *values; /* of a nominal one, each with a zero behind it and one more at the end; NULL: any text */
+    char *values; /* of a nominal one, each with a zero behind it, n bytes of cap */
     size_t n, cap;
+    bool nominal; /* no other value is one */
 } attribute;
 
 typedef struct relation {
@@ -75,6 +76,7 @@ static wick_status read_word(relation *r, const char *ends) {
     bool ok = true;
     r->n_cell = 0, r->quoted = false;
     skip_blanks(r);
+    if (r->at < r->end && !*r->at) return wrong(r, "a zero byte: this is no text");
     if (r->at < r->end && (*r->at == '\'' || *r->at == '"')) {
         const char quote = *r->at++;
         r->quoted = true;
@@ -85,7 +87,7 @@ static wick_status read_word(relation *r, const char *ends) {
         if (r->at == r->end) return wrong(r, "a quote that does not end");
         r->at++;
     } else
-        for (; r->at < r->end && !is_blank(*r->at) && !strchr(ends, *r->at); r->at++)
+        for (; r->at < r->end && !is_blank(*r->at) && (!*r->at || !strchr(ends, *r->at)); r->at++)
             ok = ok && put(r, &r->cell, &r->cell_cap, &r->n_cell, r->at, 1);
     if (!ok || !put(r, &r->cell, &r->cell_cap, &r->n_cell, "", 0)) return out_of_memory(r);
     if (memchr(r->cell, 0, r->n_cell)) return wrong(r, "a zero byte: this is no text");
@@ -113,13 +115,14 @@ static wick_status begin_rows(relation *r) {
 
 static wick_status read_values(relation *r, attribute *a) {
     r->at++; /* the brace */
+    a->nominal = true;
     for (skip_blanks(r); r->at < r->end && *r->at != '}'; skip_blanks(r)) {
         WICK_TRY(read_word(r, ",}"));
         if (!put(r, &a->values, &a->cap, &a->n, r->cell, r->n_cell + 1)) return out_of_memory(r);
         if (r->at < r->end && *r->at == ',') r->at++;
     }
     if (r->at == r->end) return wrong(r, "the values of an attribute have no } behind them");
-    return put(r, &a->values, &a->cap, &a->n, "", 1) ? WICK_OK : out_of_memory(r);
+    return WICK_OK;
 }
 
 static wick_status read_attribute(relation *r) {
@@ -140,9 +143,10 @@ static wick_status read_attribute(relation *r) {
 
 static wick_status check_value(const relation *r, const attribute *a, size_t number) {
     if (a->numeric && !is_number(r, r->cell)) return wrong(r, "value %zu is no number: \"%.60s\"", number + 1, r->cell);
-    const char *s = a->values;
-    while (s && *s && strcmp(s, r->cell) != 0) s += strlen(s) + 1;
-    return !s || *s ? WICK_OK : wrong(r, "value %zu is none of its attribute's: \"%.60s\"", number + 1, r->cell);
+    size_t k = 0;
+    while (k < a->n && strcmp(a->values + k, r->cell) != 0) k += strlen(a->values + k) + 1;
+    return !a->nominal || k < a->n ? WICK_OK
+                                   : wrong(r, "value %zu is none of its attribute's: \"%.60s\"", number + 1, r->cell);
 }
 
 static wick_status read_instance(relation *r) {
