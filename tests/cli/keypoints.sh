@@ -117,6 +117,7 @@ test_mirrors_and_pairs() {
     refused() { expect 2 "$wick" train --data "$1" --net "$net" --transform "$2" --pairs "$3" --out no && has err "$4"; }
     refused pair "flip, normalise" left_hand:tail 'there is no point "tail"' && refused pair "flip, normalise" left_hand 'is no pair' && refused pair "flip, normalise" head:head "point head is there twice" && refused pair normalise left_hand:right_hand "with flip or vflip" && refused pair "flip, normalise" left_hand:right_hand,right_hand:head "point right_hand is there twice"
     sed 's/right_hand/rite_hand/g' pair/train.csv >pair/odd.csv && expect 2 "$wick" train --data pair/odd.csv --net "$net" --transform "flip, normalise" --out no && has err "there is no point right_hand beside left_hand" && rm pair/odd.csv
+    sed 's/left_hand/lift_hand/g' pair/train.csv >pair/odd.csv && expect 2 "$wick" train --data pair/odd.csv --net "$net" --transform "flip, normalise" --out no && has err "there is no point left_hand beside right_hand" && expect 0 "$wick" train --data pair/odd.csv --net "$net" --transform "flip, normalise" --pairs lift_hand:right_hand --dry-run && rm pair/odd.csv
 }
 # COCO's JSON: two things in a picture are two rows, each what its box and the margin hold; the same pictures by themselves, in a table, teach the same.
 test_coco() {
