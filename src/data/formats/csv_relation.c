@@ -275,10 +275,13 @@ static wick_status read_lines(relation *r, const char *text, size_t size) {
 }
 
 wick_status wick_csv_from_relation(const wick_allocator *alloc, const char *path, locale_t locale, const char *text,
-                                   size_t size, char **out, size_t *out_size, size_t *room, int64_t *skipped,
-                                   wick_msg *msg) {
+                                   size_t size, char **out, size_t *out_size, size_t *room, char **types,
+                                   size_t *types_room, int64_t *skipped, wick_msg *msg) {
     relation r = {.alloc = alloc, .path = path, .out = out, .cap = room, .locale = locale, .msg = msg};
-    const wick_status status = read_lines(&r, text, size);
+    wick_status status = read_lines(&r, text, size);
+    size_t n = 0;
+    for (size_t k = 0; k < r.n_attributes && status == WICK_OK; k++)
+        if (!put(&r, types, types_room, &n, r.attributes[k].numeric ? "n" : "t", 1)) status = out_of_memory(&r);
     *out_size = r.n, *skipped = r.header - 1;
     wick_release(alloc, r.names, r.names_cap);
     wick_release(alloc, r.cell, r.cell_cap);
