@@ -507,8 +507,8 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool plain = !(so->label && *so->label) && !(so->target && *so->target) && !so->window;
     const bool boxes = so->task == TASK_DETECT ||
                        (so->task == TASK_AUTO && plain && !so->coding && source_has_boxes(data, split, so->separator) &&
-                        !source_has_coco_points(data, split) &&
-                        !source_has_masks(ctx, data, split) && !source_has_maps(ctx, data, split));
+                        !source_boxes_have_points(data, split, so->separator) && !source_has_masks(ctx, data, split) &&
+                        !source_has_maps(ctx, data, split));
     const bool points = so->task == TASK_KEYPOINTS || (so->task == TASK_AUTO && plain && !so->coding && !boxes &&
                                                        source_has_points(data, split, so->separator));
     const bool paired = so->task == TASK_TRACK || (so->task == TASK_AUTO && plain && !so->coding && !boxes && !points &&
