@@ -146,13 +146,20 @@ int classifier_identify(classifier *c, const char *data, const char *chosen) {
     const wick_status status = source_place(c->ctx, data, &places[0]);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
     places[1] = places[2] = places[0];
-    if (chosen && strcmp(chosen, "test") != 0) {
+    const char *part = source_validation_part(c->ctx, places[0]);
+    if (chosen && strcmp(chosen, "test") != 0 && !(part && strcmp(chosen, part) == 0)) {
         const char *place;
         if (source_place(c->ctx, chosen, &place) == WICK_OK && path_exists(place)) places[2] = place;
     }
     for (int i = 0; i < CLASSIFIER_PARTS; i++) {
+        const bool none = i == 2 && places[2] == places[0] && !part;
         free(c->identities_of[i]);
-        c->identities_of[i] = identity_of(places[i], classifier_parts[i]);
+        c->identities_of[i] = none ? NULL : identity_of(places[i], classifier_parts[i]);
+    }
+    if (places[2] != places[0] && c->identities_of[2]) {
+        char *plain = c->identities_of[2];
+        if (asprintf(&c->identities_of[2], "@%s", plain) < 0) c->identities_of[2] = NULL;
+        free(plain);
     }
     return CLI_OK;
 }
@@ -166,7 +173,7 @@ static int part_of(const classifier *c, const char *split) {
 bool classifier_note_changed(classifier *c, const char *data, const char *split) {
     const int part = part_of(c, split);
     const char *then = c->identities_of[part], *place;
-    if (!then || !is_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
+    if (!then || *then == '@' || !is_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
     char *now = identity_of(place, classifier_parts[part]);
     const bool changed = now && strcmp(then, now) != 0,
                apart = part == 1 && c->identities_of[0] && strcmp(c->identities_of[0], then) != 0;
