@@ -270,7 +270,7 @@ static bool is_copy(const classifier *c, const char *place, bool *test) {
 /* Whether it is a table, and of no pictures. */
 static bool is_table_of_numbers(const classifier *c, const char *place, const char *split, const source_options *form) {
     char *file = source_find_file(place, split), column[64];
-    const bool table = file && (source_ends(file, ".csv") || source_ends(file, ".tsv"));
+    const bool table = file && (source_ends(file, ".csv") || source_ends(file, ".tsv") || source_is_relation(file));
     wick_csv_options how = {.separator = form ? form->separator : 0,
                             .decimal = form ? form->decimal : 0,
                             .no_header = form && form->no_header};
