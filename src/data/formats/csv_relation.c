@@ -175,8 +175,8 @@ static wick_status read_tag(relation *r, const char *tag) {
     if (strcasecmp(tag, "timestamps") == 0 && is_true(r)) return wrong(r, "series with time stamps are not read");
     if (strcasecmp(tag, "equallength") == 0 && !is_true(r))
         return wrong(r, "series of several lengths are not read: make them alike");
-    if (strcasecmp(tag, "classlabel") == 0) r->labelled = is_true(r);
-    if (strcasecmp(tag, "targetlabel") == 0) r->labelled = r->target = is_true(r);
+    if (strcasecmp(tag, "classlabel") == 0 && is_true(r)) r->labelled = true;
+    if (strcasecmp(tag, "targetlabel") == 0 && is_true(r)) r->labelled = r->target = true;
     return WICK_OK;
 }
 
