@@ -62,7 +62,8 @@ static void draw_loudness(const float *x, int64_t n, bool color) {
 typedef struct head {
     data_job *d;
     json j;
-    bool drawn; /* the --svg is written */
+    bool drawn;     /* the --svg is written */
+    char why[1024]; /* it is not; "" nothing went wrong with it */
     int code;
 } head;
 
@@ -121,9 +122,9 @@ static wick_status show_recording(head *h, const wick_file *file) {
         status = out ? sound_draw(out, ctx, wick_audio_samples(audio, 0), length, rate, file->name, true) : WICK_OK;
         const bool whole = out && !ferror(out), drawn = out && fclose(out) == 0 && whole;
         if (status == WICK_OK && !drawn)
-            h->code = log_fail(CLI_FAILED, "out of memory");
+            snprintf(h->why, sizeof h->why, "out of memory");
         else if (status == WICK_OK && wick_file_write(ctx, path, text, size) != WICK_OK)
-            h->code = log_fail(CLI_FAILED, "%s", wick_context_error(ctx));
+            snprintf(h->why, sizeof h->why, "%s", wick_context_error(ctx));
         else if (status == WICK_OK)
             h->drawn = true;
         free(text);
@@ -203,12 +204,22 @@ int data_head(data_job *d) {
         broken++;
         if (!d->o->json) log_print("\n#%lld is broken: %s\n", (long long)i, log_why(d->ctx, status));
     }
+    int drawing = *h.why && !h.drawn ? CLI_FAILED : CLI_OK; /* a later one may have been written */
+    if (!drawing && !h.code && *d->o->svg && !h.drawn) {
+        drawing = CLI_USAGE;
+        snprintf(h.why, sizeof h.why, "--svg draws recordings, and none of these is one");
+    }
     if (d->o->json) {
         json_close(&h.j, ']');
-        data_json_ok(d, &h.j, broken, last - from);
+        if (!drawing || broken)
+            data_json_ok(d, &h.j, broken, last - from);
+        else {
+            json_bool(&h.j, "ok", false);
+            json_integer(&h.j, "exit", drawing);
+            json_text(&h.j, "error", h.why);
+        }
         log_json_close(&h.j);
     }
-    if (h.code == CLI_OK && *d->o->svg && !h.drawn)
-        return log_fail(CLI_USAGE, "--svg draws recordings, and none of these is one");
-    return h.code;
+    if (drawing) drawing = log_fail(drawing, "%s", h.why);
+    return h.code ? h.code : drawing;
 }

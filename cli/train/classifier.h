@@ -75,7 +75,8 @@ typedef struct classifier {
     const struct enrolled *enrolled; /* of embed: who is known; NULL: nobody */
     int64_t picture[2];       /* height and width of the picture at hand in its file; 0: as the network takes it */
     char *data;               /* the set it was trained on, as --data takes it */
-    char *identities_of[CLASSIFIER_PARTS]; /* what identity_of said of that, by part; NULL: nobody knows */
+    /* what identity_of said of that, by part, with a @ before where the part lies elsewhere; NULL: nobody knows */
+    char *identities_of[CLASSIFIER_PARTS];
     bool changed;                          /* what was opened is that set, and no longer what it was */
 } classifier;
 

@@ -146,13 +146,20 @@ int classifier_identify(classifier *c, const char *data, const char *chosen) {
     const wick_status status = source_place(c->ctx, data, &places[0]);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
     places[1] = places[2] = places[0];
-    if (chosen && strcmp(chosen, "test") != 0) {
+    const char *part = source_validation_part(c->ctx, places[0]);
+    if (chosen && strcmp(chosen, "test") != 0 && !(part && strcmp(chosen, part) == 0)) {
         const char *place;
         if (source_place(c->ctx, chosen, &place) == WICK_OK && path_exists(place)) places[2] = place;
     }
     for (int i = 0; i < CLASSIFIER_PARTS; i++) {
+        const bool none = i == 2 && places[2] == places[0] && !part;
         free(c->identities_of[i]);
-        c->identities_of[i] = identity_of(places[i], classifier_parts[i]);
+        c->identities_of[i] = none ? NULL : identity_of(places[i], classifier_parts[i]);
+    }
+    if (places[2] != places[0] && c->identities_of[2]) {
+        char *plain = c->identities_of[2];
+        if (asprintf(&c->identities_of[2], "@%s", plain) < 0) c->identities_of[2] = NULL;
+        free(plain);
     }
     return CLI_OK;
 }
@@ -166,7 +173,7 @@ static int part_of(const classifier *c, const char *split) {
 bool classifier_note_changed(classifier *c, const char *data, const char *split) {
     const int part = part_of(c, split);
     const char *then = c->identities_of[part], *place;
-    if (!then || !is_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
+    if (!then || *then == '@' || !is_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
     char *now = identity_of(place, classifier_parts[part]);
     const bool changed = now && strcmp(then, now) != 0,
                apart = part == 1 && c->identities_of[0] && strcmp(c->identities_of[0], then) != 0;
@@ -251,10 +258,11 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     return status;
 }
 
-/* Whether a file elsewhere has the bytes of the training's. */
-static bool is_copy(const classifier *c, const char *place) {
+/* Whether a file elsewhere has the bytes of the training's; *test: and of its test's, which was held out of it. */
+static bool is_copy(const classifier *c, const char *place, bool *test) {
     char *now = c->identities_of[0] && source_is_file(place) ? identity_of(place, classifier_parts[0]) : NULL;
     const bool same = now && strcmp(now, c->identities_of[0]) == 0;
+    *test = same && c->identities_of[1] && strcmp(now, c->identities_of[1]) == 0;
     free(now);
     return same;
 }
@@ -262,7 +270,7 @@ static bool is_copy(const classifier *c, const char *place) {
 /* Whether it is a table, and of no pictures. */
 static bool is_table_of_numbers(const classifier *c, const char *place, const char *split, const source_options *form) {
     char *file = source_find_file(place, split), column[64];
-    const bool table = file && (source_ends(file, ".csv") || source_ends(file, ".tsv"));
+    const bool table = file && (source_ends(file, ".csv") || source_ends(file, ".tsv") || source_is_relation(file));
     wick_csv_options how = {.separator = form ? form->separator : 0,
                             .decimal = form ? form->decimal : 0,
                             .no_header = form && form->no_header};
@@ -302,11 +310,18 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
             "numbers (.npz with x, and y from 0 on)",
             data);
     talk("reading %s", data);
-    if (whole && !chosen && c->data[0] && !is_own(c, data) && is_copy(c, place))
-        talk("%s holds what the model was trained on: what was held out as test is taken; --split all takes all", data);
-    else if (whole && !chosen && c->data[0] && !is_own(c, data)) {
-        *split = "all";
-        talk("%s is not what the model was trained on: all of it is taken; --split test takes a fifth", data);
+    if (whole && !chosen && c->data[0] && !is_own(c, data)) {
+        bool test;
+        const bool copy = is_copy(c, place, &test);
+        if (!test) *split = "all";
+        if (copy && !test)
+            log_warn("all of %s was learned from: its test lay elsewhere, and figures of these are none of a test",
+                     data);
+        else
+            talk(copy ? "%s holds what the model was trained on: what was held out as test is taken; --split all takes "
+                        "all"
+                      : "%s is not what the model was trained on: all of it is taken; --split test takes a fifth",
+                 data);
     }
     classifier_note_changed(c, data, *split);
     if (is_file && !c->coding)

@@ -294,7 +294,8 @@ int run_find(run *r, wick_context *ctx, cli_options *o) {
 
 /* Other samples under the same name. The test alone may be another one, where it lies apart. */
 static int check_identity(const run *r, const char *key, const char *then, const char *now) {
-    if (!then || strcmp(then, now) == 0) return CLI_OK; /* runs of an older Wick have none */
+    /* runs of an older Wick have none, or no @ before it */
+    if (!then || strcmp(then + (*then == '@'), now + (*now == '@')) == 0) return CLI_OK;
     if (strcmp(key, CLASSIFIER_IDENTITY "test") != 0)
         return log_fail(CLI_BAD_FILE,
                         "%s has changed since the run was started: its files hold other samples. A new run "

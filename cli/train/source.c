@@ -322,22 +322,26 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The one file NAME_TRAIN.ts or .arff of a folder, as archives have them, malloc'ed; NULL: none, or several. */
+/* The one file NAME_TRAIN.ts of a folder, or else .arff, as archives have them, malloc'ed; NULL: none, or several. */
 static char *find_relation(const char *data, const char *split) {
+    static const char *const kinds[] = {".ts", ".arff"};
     char ending[64], *found = NULL;
-    DIR *dir = opendir(data);
-    bool several = false;
-    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
-        for (int k = 0; k < 2; k++) {
-            snprintf(ending, sizeof ending, "_%s%s", split, k ? ".arff" : ".ts");
+    for (int k = 0; k < 2; k++) {
+        DIR *dir = opendir(data);
+        int n = 0;
+        snprintf(ending, sizeof ending, "_%s%s", split, kinds[k]);
+        for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
             if (!source_ends(e->d_name, ending)) continue;
-            several |= found != NULL;
             free(found);
             found = path_join(data, e->d_name);
+            n++;
         }
-    if (dir) closedir(dir);
-    if (found && !several && is_file(found)) return found;
-    free(found);
+        if (dir) closedir(dir);
+        if (found && n == 1 && is_file(found)) return found;
+        free(found);
+        found = NULL;
+        if (n > 1) return NULL;
+    }
     return NULL;
 }
 
@@ -507,8 +511,8 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool plain = !(so->label && *so->label) && !(so->target && *so->target) && !so->window;
     const bool boxes = so->task == TASK_DETECT ||
                        (so->task == TASK_AUTO && plain && !so->coding && source_has_boxes(data, split, so->separator) &&
-                        !source_has_coco_points(data, split) &&
-                        !source_has_masks(ctx, data, split) && !source_has_maps(ctx, data, split));
+                        !source_boxes_have_points(data, split, so->separator) && !source_has_masks(ctx, data, split) &&
+                        !source_has_maps(ctx, data, split));
     const bool points = so->task == TASK_KEYPOINTS || (so->task == TASK_AUTO && plain && !so->coding && !boxes &&
                                                        source_has_points(data, split, so->separator));
     const bool paired = so->task == TASK_TRACK || (so->task == TASK_AUTO && plain && !so->coding && !boxes && !points &&

@@ -128,6 +128,8 @@ enum { BOX_WIDTH = 5 /* numbers of a box */ };
 bool source_is_pointed(const wick_dataset *dataset);
 bool source_has_points(const char *data, const char *split, char separator);
 bool source_has_coco_points(const char *data, const char *split); /* in COCO's JSON of keypoints */
+/* Whether the file of the boxes is such a one. */
+bool source_boxes_have_points(const char *data, const char *split, char separator);
 bool source_points_are_whole(const char *data, char separator);
 bool source_read_point_coding(const char *coding, bool *letterbox);
 /* Of what source_open gave of boxes: how pictures are fitted, and how many boxes one has at most. False: it is of other

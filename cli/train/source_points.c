@@ -205,6 +205,14 @@ bool source_has_coco_points(const char *data, const char *split) {
     return has;
 }
 
+bool source_boxes_have_points(const char *data, const char *split, char separator) {
+    box_place *place = malloc(sizeof *place);
+    const bool have =
+        place && box_find(data, split, separator, place) && place->form == BOX_COCO && point_coco_is(place->file);
+    free(place);
+    return have;
+}
+
 bool source_has_points(const char *data, const char *split, char separator) {
     char *file = find_table(data, split);
     const bool has = file && point_table_is(file, separator, NULL);

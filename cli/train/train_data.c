@@ -4,6 +4,7 @@
 #include "../options.h"
 #include "../paths.h"
 #include "source.h"
+#include "source_kinds.h"
 #include "../term/log.h"
 #include "training.h"
 
@@ -314,8 +315,7 @@ static int check_kind(const training *t) {
     };
     const bool texts = source_is_text_coding(t->coding);
     char *file = source_find_file(t->o->data, "train");
-    const char *end = file ? strrchr(file, '.') : NULL;
-    const bool table = end && (strcmp(end, ".csv") == 0 || strcmp(end, ".tsv") == 0);
+    const bool table = file && (source_ends(file, ".csv") || source_ends(file, ".tsv") || source_is_relation(file));
     free(file);
     const unsigned now =
         (table ? 0 : ARRAYS) | (texts ? TEXTS : 0) | (texts || (table && are_rows(t->train)) ? 0 : IMAGES);

@@ -165,8 +165,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_tensors(wick_context *ctx, 
                                                              struct wick_tensor *const *tensors, int label,
                                                              int64_t classes, wick_dataset **out);
 /* ---- tables of comma-separated values (RFC 4180; also other separators, blanks around cells, empty lines) --------
- * By its name also .arff, Weka's, with names, types and values as its header says them, and .ts, sktime's series of one
- * length: a row is all dimensions, one behind the other, t0 ... or d0_t0 ..., and then its "class", or "target". */
+ * By its name also .arff, Weka's, with names, types and values as its header says them (whatever is not numeric is
+ * categories, "NA" one as any other, but for targets), and .ts, sktime's series of one length: a row is all dimensions,
+ * one behind the other, t0 ... or d0_t0 ..., and then its "class", or "target". */
 
 typedef enum wick_csv_type { WICK_CSV_NUMBER, WICK_CSV_CATEGORY, WICK_CSV_LEFT_OUT } wick_csv_type;
 typedef enum wick_csv_missing { WICK_CSV_NAN, WICK_CSV_MEAN, WICK_CSV_REFUSE } wick_csv_missing;

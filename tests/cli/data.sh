@@ -171,6 +171,8 @@ test_head_draws() {
     expect 2 "$wick" data head photos --from 4 && has err "counted from 0"
     expect 2 "$wick" data head photos --svg x.svg && has err "recordings"
     mkdir -p sounds/beep && cp "$golden"/audio/*16*.wav sounds/beep/ 2>/dev/null || cp "$golden"/audio/*.wav sounds/beep/
+    expect 1 "$wick" data head sounds --count 1 --svg no/such/x.svg --json && valid_json out && has out '"ok": false' && has out '"exit": 1' && has out '"error": ' && lacks out '"ok": true' && [ "$(grep -c '"ok"' out)" = 1 ]
+    expect 2 "$wick" data head photos --svg x.svg --json && valid_json out && has out '"ok": false' && lacks out '"ok": true'
     expect 0 "$wick" data head sounds --count 1 --svg x.svg && has out " Hz" && has x.svg "<svg" && has x.svg "kHz" && has x.svg "data:image/png"
     [ -z "$python" ] || "$python" -c 'import xml.etree.ElementTree as e; e.parse("x.svg")' || fail "no XML"
 }

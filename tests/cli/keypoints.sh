@@ -117,6 +117,7 @@ test_mirrors_and_pairs() {
     refused() { expect 2 "$wick" train --data "$1" --net "$net" --transform "$2" --pairs "$3" --out no && has err "$4"; }
     refused pair "flip, normalise" left_hand:tail 'there is no point "tail"' && refused pair "flip, normalise" left_hand 'is no pair' && refused pair "flip, normalise" head:head "point head is there twice" && refused pair normalise left_hand:right_hand "with flip or vflip" && refused pair "flip, normalise" left_hand:right_hand,right_hand:head "point right_hand is there twice"
     sed 's/right_hand/rite_hand/g' pair/train.csv >pair/odd.csv && expect 2 "$wick" train --data pair/odd.csv --net "$net" --transform "flip, normalise" --out no && has err "there is no point right_hand beside left_hand" && rm pair/odd.csv
+    sed 's/left_hand/lift_hand/g' pair/train.csv >pair/odd.csv && expect 2 "$wick" train --data pair/odd.csv --net "$net" --transform "flip, normalise" --out no && has err "there is no point left_hand beside right_hand" && expect 0 "$wick" train --data pair/odd.csv --net "$net" --transform "flip, normalise" --pairs lift_hand:right_hand --dry-run && rm pair/odd.csv
 }
 # COCO's JSON: two things in a picture are two rows, each what its box and the margin hold; the same pictures by themselves, in a table, teach the same.
 test_coco() {
@@ -146,6 +147,8 @@ P
     mkdir -p kit/annotations && cp -r coco/images/train kit/train2017 && cp -r coco/images/test kit/val2017 && cp coco/train.json kit/annotations/person_keypoints_train2017.json && cp coco/test.json kit/annotations/person_keypoints_val2017.json
     with --data kit --validation val --out coco_kit --force && has err "16 images for validation"
     mkdir -p one && cp coco/images/train/* one && cp coco/train.json one/all.json && with --data one/all.json --out coco_one && expect 0 "$wick" eval coco_one --json && [ "$(json out samples)" = 10 ] || fail "whole: $(json out samples)"
+    for p in train test; do sed -i 's/^"name": "cup"/"name": "cup", "keypoints": []/' coco/$p.json; done
+    has coco/train.json '"keypoints": []' && with --data coco --out coco_empty && same_tensors coco_alone/last.safetensors coco_empty/last.safetensors # a category without points is left out
     can pycocotools || return 0
     "$python" - <<'P' || fail "others read it otherwise"
 import contextlib, io, json
@@ -207,5 +210,20 @@ test_tables_of_points() {
     expect 2 "$wick" train --data set --transform "flip, normalise" --net "$net" --out no && has err "in a mirror left points are right ones, and their names do not say which; --pairs nose:tail" && expect 2 "$wick" train --data set --augment flip --net "$net" --out no && has err "not their points" && expect 2 "$wick" train --data set --task keypoints --target "nose*" --out no && has err "--target is for numbers" && expect 2 "$wick" train --data set --net "flatten, linear classes" --out no && has err "a heatmap for each of the 3 points"
     [ -d run ] || return 0
     sed '1s/tail/ear/g' set/test.csv >set/other.csv && expect 3 "$wick" eval run --data set/other.csv && has err "are not those that the model knows" && rm set/other.csv
+}
+# COCO's files of boxes whose categories have lists of no points; and boxes and points of the same pictures.
+test_boxes_beside_points() {
+    local p i
+    for p in train test; do
+        mkdir -p both/images/$p both/annotations boxed/images/$p
+        for i in 1 2 3 4; do grey=$(seq -s ' ' $i $((255 + i))) && echo "P2 16 16 300 $grey" >both/images/$p/$i.pgm && cp both/images/$p/$i.pgm boxed/images/$p; done
+        notes() { for i in 1 2 3 4; do echo "{\"id\": $i, \"image_id\": $i, \"category_id\": 1, \"bbox\": [2, 2, 9, 9], \"area\": 81, \"iscrowd\": 0, \"keypoints\": [$1]}"; done | paste -sd ,; }
+        all() { echo "{\"images\": [$(for i in 1 2 3 4; do echo "{\"id\": $i, \"file_name\": \"$i.pgm\", \"width\": 16, \"height\": 16}"; done | paste -sd ,)], \"annotations\": [$(notes "$2")], \"categories\": [{\"id\": 1, \"name\": \"person\", \"keypoints\": [$1]}]}"; }
+        all "" "" >boxed/$p.json && cp boxed/$p.json both/annotations/instances_$p.json && all '"nose", "tail"' "3, 3, 2, 8, 8, 2" >both/annotations/person_keypoints_$p.json
+    done
+    expect 0 "$wick" train --data boxed --dry-run && has err "--task detect, as the data look"
+    expect 0 "$wick" train --data both --dry-run && has err "--task detect, as the data look"
+    expect 0 "$wick" train --data both --task keypoints --dry-run && has err "4 annotations with 2 points each"
+    rm both/annotations/instances_* && expect 0 "$wick" train --data both --dry-run && has err "--task keypoints, as the data look"
 }
 test_main

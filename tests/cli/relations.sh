@@ -50,11 +50,17 @@ wave() {
 test_ts() {
     local dims
     for dims in 1 3; do
-        mkdir -p ts$dims tsv$dims && wave $dims 60 $dims ts$dims/Waves_TRAIN && wave $dims 20 9 ts$dims/Waves_TEST && mv ts$dims/Waves_TRAIN.csv tsv$dims/train.csv && mv ts$dims/Waves_TEST.csv tsv$dims/test.csv
+        mkdir -p ts$dims tsv$dims && wave $dims 60 $dims ts$dims/Waves_TRAIN && wave $dims 20 9 ts$dims/Waves_TEST && sed -i 's/^@data/@targetLabel false\n@data/' ts$dims/Waves_TEST.ts && mv ts$dims/Waves_TRAIN.csv tsv$dims/train.csv && mv ts$dims/Waves_TEST.csv tsv$dims/test.csv
         with --data ts$dims --arch tcn:$dims --out series$dims && with --data tsv$dims --arch tcn:$dims --out table$dims && same_tensors series$dims/last.safetensors table$dims/last.safetensors
         expect 0 "$wick" eval series$dims --json && [ "$(json out images)" = 20 ] && expect 0 "$wick" predict series$dims ts$dims/Waves_TEST.ts && has out up || fail "dims $dims"
     done
-    mkdir -p numbers && printf '@equalLength true\n@targetLabel true\n@data\n' >numbers/train.ts && awk 'BEGIN { srand(1); for (i = 0; i < 40; i++) { a = rand(); b = rand(); print a "," b ":" a - b } }' >>numbers/train.ts && expect 0 "$wick" data stats numbers/train.ts && has out target && with --data numbers/train.ts --target target --out numbers_run
+    mkdir -p numbers && printf '@equalLength true\n@targetLabel true\n@classLabel false\n@data\n' >numbers/train.ts && awk 'BEGIN { srand(1); for (i = 0; i < 40; i++) { a = rand(); b = rand(); print a "," b ":" a - b } }' >>numbers/train.ts && expect 0 "$wick" data stats numbers/train.ts && has out target && with --data numbers/train.ts --target target --out numbers_run
+}
+test_two_endings_of_an_archive() { # the .ts is read
+    mkdir -p two && cp ts3/Waves_T*.ts two && cp arff/train.arff two/Waves_TRAIN.arff && cp arff/test.arff two/Waves_TEST.arff && with --data two --arch tcn:3 --out two_run && same_tensors series3/last.safetensors two_run/last.safetensors
+}
+test_options_of_other_data() { # as of any table
+    for option in layout=nhwc image-size=8x8; do expect 2 "$wick" train --data arff/train.arff --out no --${option%=*} ${option#*=} && has err "--${option%=*} has no effect on"; done
 }
 # Each error names file and line.
 test_what_is_wrong() {

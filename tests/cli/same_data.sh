@@ -29,6 +29,12 @@ test_a_table_that_changed_is_told() {
     touch -d 2001-01-01 d.csv
     expect 0 "$wick" eval run && lacks err "has changed"
 }
+test_rows_that_were_learned_from_are_no_test() {
+    mkdir -p apart && table 1 200 >apart/train.csv && table 301 360 >apart/test.csv
+    train --data apart --out arun
+    expect 0 "$wick" eval arun --data apart/train.csv --json && has err "all of apart/train.csv was learned from" && lacks err "held out as test" && [ "$(json out images)" = 200 ] || fail "not all of the rows"
+    expect 0 "$wick" eval arun --data apart/test.csv --json && lacks err "learned from" && [ "$(json out images)" = 60 ] || fail "not all of the test"
+}
 test_resume_refuses_other_samples_where_no_coding_shows_them() {
     command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return; }
     python3 -c '
@@ -83,5 +89,19 @@ test_validation_elsewhere_is_known_too() {
     train --data v.csv --validation held.csv --out vrun
     table 301 401 >held.csv
     expect 3 "$wick" train --resume vrun --epochs 3 && has err "held.csv has changed"
+}
+test_parts_for_validation_are_those_of_the_data() {
+    mkdir -p parts && table 1 300 >parts/train.csv && table 301 400 >parts/test.csv && echo notes >parts/notes.txt
+    train --data parts --out prun # no validation part: what is beside the others is none
+    echo more >>parts/notes.txt
+    expect 0 "$wick" train --resume prun --epochs 3 && lacks err "has changed"
+    table 401 460 >parts/val.csv && mkdir -p val && echo 1 >val/a.csv
+    train --data parts --out pval # by parts/val.csv, not by what the working directory has under that name
+    echo 2 >>val/a.csv
+    expect 0 "$wick" train --resume pval --epochs 3 && expect 0 "$wick" eval pval --split validation && lacks err "has changed"
+    table 401 461 >parts/val.csv
+    expect 0 "$wick" eval pval --split validation && has err "has changed" && expect 3 "$wick" train --resume pval --epochs 4 && has err "has changed"
+    table 461 500 >held2.csv && train --data parts --validation held2.csv --out pother # [2] is of that
+    expect 0 "$wick" eval pother --split validation && lacks err "has changed"
 }
 test_main

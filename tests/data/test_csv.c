@@ -27,6 +27,19 @@ static wick_status table_text(const char *text, size_t n, const wick_csv_options
 static wick_status table(const char *text, const wick_csv_options *o, wick_csv **t) {
     return table_text(text, strlen(text), o, t);
 }
+/* Weka's file of that text. */
+static wick_status relation_text(const char *text, size_t n, const wick_csv_options *o, wick_csv **t) {
+    char plain[sizeof path];
+    memcpy(plain, path, sizeof path);
+    strncat(path, ".arff", sizeof path - strlen(path) - 1);
+    const wick_status status = table_text(text, n, o, t);
+    unlink(path);
+    memcpy(path, plain, sizeof path);
+    return status;
+}
+static wick_status relation(const char *text, const wick_csv_options *o, wick_csv **t) {
+    return relation_text(text, strlen(text), o, t);
+}
 static bool same(float a, float b) { return a == b || (isnan(a) && isnan(b)); }
 
 /* Row by row the features, each row's label and target behind them. */
@@ -619,6 +632,61 @@ TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
         CHECK_INT(c.live, live);
     }
     CHECK(done);
+    end();
+}
+
+TEST(zero_bytes_and_empty_values_of_relations) {
+    static const char *const zeros[] = {"@attribute a {x,\0y}\n@data\nx\n", "@attribute a {x,y\0}\n@data\nx\n",
+                                        "@attribute \0a numeric\n@data\n1\n", "@attribute a numeric\n@data\n\0\n"};
+    static const size_t sizes[] = {30, 30, 32, 30};
+    wick_csv *t;
+    REQUIRE(begin(NULL));
+    for (size_t k = 0; k < WICK_COUNTOF(zeros); k++) {
+        CHECK_INT(relation_text(zeros[k], sizes[k], NULL, &t), WICK_ERR_FORMAT);
+        CHECK_MSG(strstr(wick_context_error(ctx), "a zero byte"), "%zu: %s", k, wick_context_error(ctx));
+    }
+    REQUIRE(relation("@attribute a {'',p,q}\n@attribute b {}\n@data\n'',?\np,?\nq,?\n", NULL, &t) == WICK_OK);
+    CHECK_INT(wick_csv_rows(t), 3);
+    wick_csv_free(&t);
+    CHECK_INT(relation("@attribute a {'',p,q}\n@data\nr\n", NULL, &t), WICK_ERR_FORMAT);
+    CHECK(strstr(wick_context_error(ctx), "line 3: value 1 is none of its attribute's: \"r\""));
+    end();
+}
+
+TEST(types_of_relations_are_those_of_their_headers) {
+    static const char head[] = "@attribute zip {10115,20095,010115}\n@attribute note string\n@attribute x numeric\n"
+                               "@attribute class {1,01,NA}\n@attribute y {0,1}\n@data\n";
+    char text[512];
+    wick_csv *t;
+    wick_dataset *d;
+    snprintf(text, sizeof text, "%s%s", head, "20095,'',1,01,1\n10115,NA,?,NA,0\n?,7,2.5,1,1\n010115,?,-1,1,0\n");
+    REQUIRE(begin(NULL));
+    REQUIRE(relation(text, &(wick_csv_options){.label = "class", .target = "y"}, &t) == WICK_OK);
+    const wick_csv_column *zip = wick_csv_column_at(t, 0), *note = wick_csv_column_at(t, 1);
+    CHECK(zip->type == WICK_CSV_CATEGORY && zip->categories == 3 && zip->missing == 1);
+    CHECK(note->type == WICK_CSV_CATEGORY && note->categories == 3 && note->missing == 1);
+    CHECK(!strcmp(wick_csv_category(t, 1, 0), "") && !strcmp(wick_csv_category(t, 1, 2), "NA"));
+    CHECK(wick_csv_column_at(t, 2)->type == WICK_CSV_NUMBER && wick_csv_column_at(t, 2)->missing == 1);
+    static const float rows[] = {2, 0, 1, 1, 2, NAN, -1, 1, 2.5f, 0, -1, -1};
+    static const int64_t labels[] = {0, 2, 1, 1};
+    check_rows(t, 3, rows, labels);
+    char *coding = strdup(wick_csv_coding(t));
+    wick_csv_free(&t);
+    REQUIRE(coding && relation(text, &(wick_csv_options){.coding = coding}, &t) == WICK_OK);
+    check_rows(t, 3, rows, labels);
+    free(coding);
+    wick_csv_free(&t);
+    /* as a table of numbers that was learned from has it */
+    REQUIRE(table("zip,class\n10115,1\n20095,2\n", &(wick_csv_options){.label = "class"}, &t) == WICK_OK);
+    coding = strdup(wick_csv_coding(t));
+    wick_csv_free(&t);
+    REQUIRE(coding && relation("@attribute zip {10115,20095}\n@attribute class {1,2}\n@data\n20095,2\n",
+                               &(wick_csv_options){.coding = coding}, &t) == WICK_OK);
+    check_rows(t, 1, (const float[]){20095}, (const int64_t[]){1});
+    REQUIRE(wick_dataset_of_csv(ctx, t, &d) == WICK_OK);
+    wick_dataset_free(&d);
+    free(coding);
+    wick_csv_free(&t);
     end();
 }
 

@@ -23,7 +23,7 @@ typedef struct coco {
 
 /* ---- categories and images --------------------------------------------------------------------------------------- */
 
-/* The names of a category's points: those of the table, or, of a further category, the same ones. */
+/* The names of a category's points: those of the table, or, of a further category, the same ones, or none. */
 static wick_status read_names(coco *c, json_in *j, const char *begin, bool first, int64_t *points) {
     char name[2 * POINT_NAME];
     for (json_enter(j, '['); json_item(j); ++*points) {
@@ -42,7 +42,7 @@ static wick_status read_names(coco *c, json_in *j, const char *begin, bool first
         snprintf(c->t->names[*points], POINT_NAME, "%s", name);
     }
     if (first) c->t->points = (int)*points;
-    return j->bad || *points == c->t->points
+    return j->bad || !*points || *points == c->t->points
                ? WICK_OK
                : coco_fail(&c->text, begin, "two categories have other \"keypoints\": one kind of things is learned");
 }
@@ -214,12 +214,16 @@ wick_status point_coco_read(wick_context *ctx, const char *path, const char *con
     return status;
 }
 
-/* Whether one of its categories has "keypoints". */
+/* Whether one of its categories has "keypoints", and they are not an empty list. */
 static bool has_points(json_in *j) {
     char key[32];
     bool has = false;
     for (json_enter(j, '['); json_item(j);)
-        for (json_enter(j, '{'); json_key(j, key, sizeof key); json_skip(j)) has |= strcmp(key, "keypoints") == 0;
+        for (json_enter(j, '{'); json_key(j, key, sizeof key);)
+            if (strcmp(key, "keypoints") == 0)
+                for (json_enter(j, '['); json_item(j); json_skip(j)) has = true;
+            else
+                json_skip(j);
     return has;
 }
 

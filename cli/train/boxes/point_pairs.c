@@ -19,33 +19,41 @@ static bool is_paired(const point_pairs *p, int64_t k) {
     return false;
 }
 
-/* The name of the point on the right that belongs to this one on the left; false: it is not on the left. */
-static bool name_of_right(const char *left, char right[POINT_NAME + 8]) {
-    const size_t n = strlen(left);
-    const char *side = strcasestr(left, "left");
+/* The name of the point on the other side that belongs to this one, on the left or on the right; false: it isn't there.
+ */
+static bool name_of_other(const char *name, bool right, char other[POINT_NAME + 8]) {
+    static const char *const words[] = {"left", "right"}, *const begins[] = {"l_", "r_"}, *const ends[] = {"_l", "_r"};
+    const size_t n = strlen(name);
+    const char *side = strcasestr(name, words[right]);
     if (side)
-        snprintf(right, POINT_NAME + 8, "%.*sright%s", (int)(side - left), left, side + 4);
-    else if (n > 2 && strncasecmp(left, "l_", 2) == 0)
-        snprintf(right, POINT_NAME + 8, "r_%s", left + 2);
-    else if (n > 2 && strcasecmp(left + n - 2, "_l") == 0)
-        snprintf(right, POINT_NAME + 8, "%.*s_r", (int)n - 2, left);
+        snprintf(other, POINT_NAME + 8, "%.*s%s%s", (int)(side - name), name, words[!right],
+                 side + strlen(words[right]));
+    else if (n > 2 && strncasecmp(name, begins[right], 2) == 0)
+        snprintf(other, POINT_NAME + 8, "%s%s", begins[!right], name + 2);
+    else if (n > 2 && strcasecmp(name + n - 2, ends[right]) == 0)
+        snprintf(other, POINT_NAME + 8, "%.*s%s", (int)n - 2, name, ends[!right]);
     else
         return false;
     return true;
 }
 
 static bool pair_names(int64_t points, const char *const *names, point_pairs *out, char *error, size_t size) {
+    char name[POINT_NAME + 8];
     for (int64_t k = 0; k < points; k++) {
-        char right[POINT_NAME + 8];
         int64_t other = 0;
-        if (!name_of_right(names[k], right)) continue;
-        while (other < points && (other == k || strcasecmp(names[other], right) != 0)) other++;
+        if (!name_of_other(names[k], false, name)) continue;
+        while (other < points && (other == k || strcasecmp(names[other], name) != 0)) other++;
         if (other == points || is_paired(out, other)) {
-            snprintf(error, size, "there is no point %s beside %s", right, names[k]);
+            snprintf(error, size, "there is no point %s beside %s", name, names[k]);
             return false;
         }
         out->at[out->n][0] = k, out->at[out->n++][1] = other;
     }
+    for (int64_t k = 0; k < points; k++)
+        if (!is_paired(out, k) && name_of_other(names[k], true, name)) {
+            snprintf(error, size, "there is no point %s beside %s", name, names[k]);
+            return false;
+        }
     return true;
 }
 

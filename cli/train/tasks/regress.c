@@ -61,8 +61,8 @@ static target_scores scores_of_target(const evaluator *e, int64_t k) {
 }
 
 /* Of waveforms, all targets of a sample together: how much the predictions have of them beside everything else, in dB,
- * whatever their loudness (Le Roux et al. 2019, arXiv 1811.02508), without subtracting means; the mean over samples
- * that are not silent. NaN: all are. */
+ * whatever their loudness (Le Roux et al. 2019, arXiv 1811.02508), without subtracting means, from -120 to 120; the
+ * mean over samples that are not silent. NaN: all are. */
 static double mean_si_sdr(const evaluator *e) {
     const int64_t k = e->c->classes;
     double sum = 0;
@@ -77,7 +77,7 @@ static double mean_si_sdr(const evaluator *e) {
         }
         if (yy == 0) continue;
         const double signal = py * py / yy;
-        sum += 10 * log10(signal / fmax(pp - signal, 1e-12 * pp));
+        sum += pp == 0 ? -120 : 10 * log10(fmax(signal, 1e-12 * pp) / fmax(pp - signal, 1e-12 * pp));
         heard++;
     }
     return heard ? sum / (double)heard : NAN;

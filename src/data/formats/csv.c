@@ -75,6 +75,11 @@ static wick_status note_spot(wick_csv *t, const wick_csv_reader *r, wick_csv_spo
 
 /* ---- the three walks --------------------------------------------------------------------------------------------- */
 
+/* Whether the present cell has no value. */
+static bool is_missing(const wick_csv_reader *r, const wick_csv_part *c) {
+    return c->texts ? !r->quoted && !*r->cell : wick_csv_is_missing(r->cell);
+}
+
 typedef wick_status (*cell_fn)(wick_csv *t, wick_csv_reader *r, int column, int64_t row, wick_msg *msg);
 
 static wick_status walk(wick_csv *t, wick_csv_reader *r, const char *begin, cell_fn fn, wick_msg *msg) {
@@ -113,8 +118,8 @@ static wick_status find_type(wick_csv *t, wick_csv_reader *r, int k, int64_t row
     wick_csv_part *c = &t->columns[k];
     double v = 0;
     bool grouped;
-    if (wick_csv_is_missing(r->cell)) return find_missing(t, r, k, msg);
-    const bool is = wick_csv_number(r, r->cell, &v, &grouped);
+    if (is_missing(r, c)) return find_missing(t, r, k, msg);
+    const bool is = wick_csv_number(r, r->cell, &v, &grouped) && (!c->texts || c->target >= 0 || t->options.coding);
     if (!is && c->target >= 0) return refuse(t, r, k, WICK_ERR_INVALID, "is no number, which it is to be", msg);
     if (!t->options.coding && t->options.learned && k != t->label &&
         (row >= t->options.n_learned || !t->options.learned[row]))
@@ -155,7 +160,7 @@ static wick_status find_categories(wick_csv *t, wick_csv_reader *r, int k, int64
     if (c->c.type != WICK_CSV_CATEGORY && k != t->label && (!is_mixed(c) || c->c.categories > FEW)) return WICK_OK;
     if (t->options.learned && k != t->label && (row >= t->options.n_learned || !t->options.learned[row]))
         return WICK_OK;
-    if (wick_csv_is_missing(r->cell) || wick_csv_find_category(r, c, r->cell, &at)) return WICK_OK;
+    if (is_missing(r, c) || wick_csv_find_category(r, c, r->cell, &at)) return WICK_OK;
     if (c->c.categories == WICK_CSV_CATEGORIES)
         return refuse(t, r, k, WICK_ERR_INVALID, "is one category more than 65,536: leave the column out", msg);
     return wick_csv_add_category(t, c, at, r->cell, msg);
@@ -174,7 +179,7 @@ static void settle_mixed(wick_csv *t) {
 
 static wick_status take_label(wick_csv *t, wick_csv_reader *r, int k, int64_t row, wick_msg *msg) {
     size_t number = 0;
-    const bool known = !wick_csv_is_missing(r->cell) && wick_csv_find_category(r, &t->columns[k], r->cell, &number);
+    const bool known = !is_missing(r, &t->columns[k]) && wick_csv_find_category(r, &t->columns[k], r->cell, &number);
     t->labels[row] = known ? (int64_t)number : -1;
     if (known || t->options.unlabelled) return WICK_OK;
     return refuse(t, r, k, WICK_ERR_MISMATCH, "is not among the classes that were learned", msg);
@@ -184,7 +189,7 @@ static wick_status take_label(wick_csv *t, wick_csv_reader *r, int k, int64_t ro
 static wick_status take_number(wick_csv *t, wick_csv_reader *r, int k, bool *is, double *v, wick_msg *msg) {
     wick_csv_part *c = &t->columns[k];
     bool grouped = false;
-    *is = !wick_csv_is_missing(r->cell);
+    *is = !is_missing(r, c);
     if (!*is) return WICK_OK;
     *is = wick_csv_number(r, r->cell, v, &grouped);
     if (!*is && t->options.missing == WICK_CSV_REFUSE)
@@ -217,8 +222,7 @@ static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t ro
     float *to = place_of(t, c, row);
     if (c->c.type == WICK_CSV_CATEGORY) {
         size_t number = 0;
-        const bool missing = wick_csv_is_missing(r->cell),
-                   known = !missing && wick_csv_find_category(r, c, r->cell, &number);
+        const bool missing = is_missing(r, c), known = !missing && wick_csv_find_category(r, c, r->cell, &number);
         put_category(t, c, to, known, number);
         return missing || known ? WICK_OK : note_spot(t, r, &c->unknown, msg);
     }
@@ -268,9 +272,10 @@ static wick_status read_name(wick_csv *t, wick_csv_reader *r, const named *sorte
     if (!sorted) room = room && wick_csv_add_column(t, name);
     if (!room) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
     t->column_of[t->cells] = k;
-    if (k >= 0)
+    if (k >= 0) {
         t->columns[k].cell = t->cells, t->columns[k].c.present = true;
-    else {
+        t->columns[k].texts = r->types && r->types[t->cells] == 't';
+    } else {
         enum { NAMED = 8 };
         if (t->extra++ < NAMED) wick_str_add(extra, "%s%s", extra->len ? ", " : "", wick_csv_quote(shown, name));
         if (t->extra == NAMED + 1) wick_str_add(extra, " ...");
@@ -580,17 +585,19 @@ static wick_status read_all(wick_csv *t, wick_csv_reader *r, const wick_map *map
         return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
     wick_status status =
         wick_csv_decode(&t->alloc, t->path, map->data, map->size, &text, &size, &own, &room, &note, msg);
-    char *table = NULL;
-    size_t table_room = 0;
+    char *table = NULL, *types = NULL;
+    size_t table_room = 0, types_room = 0;
     if (status == WICK_OK && wick_csv_is_relation(t->path)) {
-        status = wick_csv_from_relation(&t->alloc, t->path, r->locale, text, size, &table, &size, &table_room,
-                                        &r->skipped, msg);
-        text = table;
+        status = wick_csv_from_relation(&t->alloc, t->path, r->locale, text, size, &table, &size, &table_room, &types,
+                                        &types_room, &r->skipped, msg);
+        text = table, r->types = types;
         r->separator = ',', r->decimal = '.', t->options.no_header = false; /* it says them itself */
     }
     r->end = status == WICK_OK ? text + size : NULL;
     if (status == WICK_OK) status = read_text(t, r, text, note, map->size, msg);
     wick_release(&t->alloc, table, table_room);
+    wick_release(&t->alloc, types, types_room);
+    r->types = NULL;
     wick_release(&t->alloc, own, room);
     return status;
 }

@@ -23,6 +23,7 @@ typedef struct wick_csv_part {
     bool numeric; /* of a class: its names are numbers, compared by value */
     bool rounded; /* f32 doesn't hold all of its numbers */
     bool empty;   /* no row that is learned from has a value: left out */
+    bool texts;   /* by the table's own word: categories, also where they look like numbers or as what is missing */
     double sum;
     int64_t numbers,
         others; /* cells that are numbers and that are neither that nor missing, of the rows that are learned from */
@@ -67,6 +68,8 @@ typedef struct wick_csv_reader {
     int64_t skipped;        /* lines before the text's first one */
     char separator, decimal;
     bool sure;  /* of decimal: it was given, or some cell is a number by it alone */
+    const char *types; /* of the table's cells, 't' (texts) or 'n', as its header says them; NULL: they are found */
+    bool quoted;       /* the present cell */
     char *cell; /* the present one, with a zero behind it */
     size_t n, cap;
     locale_t locale; /* "C" */
@@ -91,11 +94,12 @@ wick_status wick_csv_decode(const wick_allocator *alloc, const char *path, const
                             const char **text, size_t *size, char **own, size_t *room, const char **note,
                             wick_msg *msg);
 /* Weka's .arff and sktime's .ts (csv_relation.c), by their names; and as the text of a table, of which *skipped lines
- * of the file come before the first. *out, of *room bytes from alloc, is the caller's to release in any case. */
+ * of the file come before the first. *out, of *room bytes from alloc, and *types, as a reader has them, of *types_room,
+ * are the caller's to release in any case; both are NULL before. */
 bool wick_csv_is_relation(const char *path);
 wick_status wick_csv_from_relation(const wick_allocator *alloc, const char *path, locale_t locale, const char *text,
-                                   size_t size, char **out, size_t *out_size, size_t *room, int64_t *skipped,
-                                   wick_msg *msg);
+                                   size_t size, char **out, size_t *out_size, size_t *room, char **types,
+                                   size_t *types_room, int64_t *skipped, wick_msg *msg);
 /* Finds r->separator and r->decimal where they are 0. Where every cell is as good a number with a decimal comma as with
  * a point, it is that of the coding, `learned`, if that is not 0. */
 wick_status wick_csv_find_form(wick_csv_reader *r, const char *begin, char learned, wick_msg *msg);

@@ -30,7 +30,8 @@ wick_status wick_csv_cell(wick_csv_reader *r, bool *last, wick_msg *msg) {
     r->n = 0;
     skip_blanks(r);
     bool room = true;
-    if (r->at < r->end && *r->at == '"') {
+    r->quoted = r->at < r->end && *r->at == '"';
+    if (r->quoted) {
         const int64_t begins = r->line;
         for (r->at++;; r->at++) {
             if (r->at == r->end) return r->line = begins, wrong(r, msg, "a quote that does not end");

@@ -10,8 +10,9 @@ enum { WORD = 256 };
 
 typedef struct attribute {
     bool numeric;
-    char *values; /* of a nominal one, each with a zero behind it and one more at the end; NULL: any text */
+    char *values; /* of a nominal one, each with a zero behind it, n bytes of cap */
     size_t n, cap;
+    bool nominal; /* no other value is one */
 } attribute;
 
 typedef struct relation {
@@ -75,6 +76,7 @@ static wick_status read_word(relation *r, const char *ends) {
     bool ok = true;
     r->n_cell = 0, r->quoted = false;
     skip_blanks(r);
+    if (r->at < r->end && !*r->at) return wrong(r, "a zero byte: this is no text");
     if (r->at < r->end && (*r->at == '\'' || *r->at == '"')) {
         const char quote = *r->at++;
         r->quoted = true;
@@ -85,7 +87,7 @@ static wick_status read_word(relation *r, const char *ends) {
         if (r->at == r->end) return wrong(r, "a quote that does not end");
         r->at++;
     } else
-        for (; r->at < r->end && !is_blank(*r->at) && !strchr(ends, *r->at); r->at++)
+        for (; r->at < r->end && !is_blank(*r->at) && (!*r->at || !strchr(ends, *r->at)); r->at++)
             ok = ok && put(r, &r->cell, &r->cell_cap, &r->n_cell, r->at, 1);
     if (!ok || !put(r, &r->cell, &r->cell_cap, &r->n_cell, "", 0)) return out_of_memory(r);
     if (memchr(r->cell, 0, r->n_cell)) return wrong(r, "a zero byte: this is no text");
@@ -113,13 +115,14 @@ static wick_status begin_rows(relation *r) {
 
 static wick_status read_values(relation *r, attribute *a) {
     r->at++; /* the brace */
+    a->nominal = true;
     for (skip_blanks(r); r->at < r->end && *r->at != '}'; skip_blanks(r)) {
         WICK_TRY(read_word(r, ",}"));
         if (!put(r, &a->values, &a->cap, &a->n, r->cell, r->n_cell + 1)) return out_of_memory(r);
         if (r->at < r->end && *r->at == ',') r->at++;
     }
     if (r->at == r->end) return wrong(r, "the values of an attribute have no } behind them");
-    return put(r, &a->values, &a->cap, &a->n, "", 1) ? WICK_OK : out_of_memory(r);
+    return WICK_OK;
 }
 
 static wick_status read_attribute(relation *r) {
@@ -140,9 +143,10 @@ static wick_status read_attribute(relation *r) {
 
 static wick_status check_value(const relation *r, const attribute *a, size_t number) {
     if (a->numeric && !is_number(r, r->cell)) return wrong(r, "value %zu is no number: \"%.60s\"", number + 1, r->cell);
-    const char *s = a->values;
-    while (s && *s && strcmp(s, r->cell) != 0) s += strlen(s) + 1;
-    return !s || *s ? WICK_OK : wrong(r, "value %zu is none of its attribute's: \"%.60s\"", number + 1, r->cell);
+    size_t k = 0;
+    while (k < a->n && strcmp(a->values + k, r->cell) != 0) k += strlen(a->values + k) + 1;
+    return !a->nominal || k < a->n ? WICK_OK
+                                   : wrong(r, "value %zu is none of its attribute's: \"%.60s\"", number + 1, r->cell);
 }
 
 static wick_status read_instance(relation *r) {
@@ -171,8 +175,8 @@ static wick_status read_tag(relation *r, const char *tag) {
     if (strcasecmp(tag, "timestamps") == 0 && is_true(r)) return wrong(r, "series with time stamps are not read");
     if (strcasecmp(tag, "equallength") == 0 && !is_true(r))
         return wrong(r, "series of several lengths are not read: make them alike");
-    if (strcasecmp(tag, "classlabel") == 0) r->labelled = is_true(r);
-    if (strcasecmp(tag, "targetlabel") == 0) r->labelled = r->target = is_true(r);
+    if (strcasecmp(tag, "classlabel") == 0 && is_true(r)) r->labelled = true;
+    if (strcasecmp(tag, "targetlabel") == 0 && is_true(r)) r->labelled = r->target = true;
     return WICK_OK;
 }
 
@@ -271,10 +275,13 @@ static wick_status read_lines(relation *r, const char *text, size_t size) {
 }
 
 wick_status wick_csv_from_relation(const wick_allocator *alloc, const char *path, locale_t locale, const char *text,
-                                   size_t size, char **out, size_t *out_size, size_t *room, int64_t *skipped,
-                                   wick_msg *msg) {
+                                   size_t size, char **out, size_t *out_size, size_t *room, char **types,
+                                   size_t *types_room, int64_t *skipped, wick_msg *msg) {
     relation r = {.alloc = alloc, .path = path, .out = out, .cap = room, .locale = locale, .msg = msg};
-    const wick_status status = read_lines(&r, text, size);
+    wick_status status = read_lines(&r, text, size);
+    size_t n = 0;
+    for (size_t k = 0; k < r.n_attributes && status == WICK_OK; k++)
+        if (!put(&r, types, types_room, &n, r.attributes[k].numeric ? "n" : "t", 1)) status = out_of_memory(&r);
     *out_size = r.n, *skipped = r.header - 1;
     wick_release(alloc, r.names, r.names_cap);
     wick_release(alloc, r.cell, r.cell_cap);
