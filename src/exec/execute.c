@@ -201,7 +201,7 @@ static void gather_parts(watched_run *rec, wick_part *parts, int threads, wick_m
     for (int i = 0; i < threads; i++) {
         wick_part *p = &parts[i];
         if (!p->first) continue;
-        step->flow += p->last - p->first;
+        step->flow += p->last - WICK_MIN(p->first, p->last); /* a clock may be set back */
         step->tail += step->end - WICK_MIN(p->last, step->end);
         if (!i) continue;
         if (!p->track) p->track = wick_recorder_worker(rec->recorder, rec->track, i);

@@ -636,13 +636,17 @@ TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
 }
 
 TEST(zero_bytes_and_empty_values_of_relations) {
-    static const char *const zeros[] = {"@attribute a {x,\0y}\n@data\nx\n", "@attribute a {x,y\0}\n@data\nx\n",
-                                        "@attribute \0a numeric\n@data\n1\n", "@attribute a numeric\n@data\n\0\n"};
-    static const size_t sizes[] = {30, 30, 32, 30};
+#define SIZED(text) {text, sizeof text - 1}
+    static const struct {
+        const char *text;
+        size_t size;
+    } zeros[] = {SIZED("@attribute a {x,\0y}\n@data\nx\n"), SIZED("@attribute a {x,y\0}\n@data\nx\n"),
+                 SIZED("@attribute \0a numeric\n@data\n1\n"), SIZED("@attribute a numeric\n@data\n\0\n")};
+#undef SIZED
     wick_csv *t;
     REQUIRE(begin(NULL));
     for (size_t k = 0; k < WICK_COUNTOF(zeros); k++) {
-        CHECK_INT(relation_text(zeros[k], sizes[k], NULL, &t), WICK_ERR_FORMAT);
+        CHECK_INT(relation_text(zeros[k].text, zeros[k].size, NULL, &t), WICK_ERR_FORMAT);
         CHECK_MSG(strstr(wick_context_error(ctx), "a zero byte"), "%zu: %s", k, wick_context_error(ctx));
     }
     REQUIRE(relation("@attribute a {'',p,q}\n@attribute b {}\n@data\n'',?\np,?\nq,?\n", NULL, &t) == WICK_OK);
