@@ -31,22 +31,11 @@ static wick_status check_weights(wick_infer *i, int at, int64_t k) {
     return WICK_OK;
 }
 static wick_status infer_linear(wick_infer *i) {
-    const wick_blocks_attr *a = i->attr;
-    const wick_type *x = i->in[0], *q = i->in[1], *bias = i->in[i->n_in - 1];
+    const wick_type *x = i->in[0];
     if (x->dtype != WICK_F32 && x->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "takes f32 and f64");
     if (x->rank < 1) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs rows of numbers");
     WICK_TRY(check_weights(i, 1, x->dims[x->rank - 1]));
-    if (a->has & WICK_BLOCKS_BIAS && (bias->dtype != x->dtype || bias->rank != 1 || bias->dims[0] != q->dims[0]))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias is not %s[%lld]", wick_dtype_name((wick_dtype)x->dtype),
-                               (long long)q->dims[0]);
-    int64_t dims[WICK_MAX_DIMS];
-    memcpy(dims, x->dims, sizeof dims);
-    dims[x->rank - 1] = q->dims[0];
-    const uint8_t device = i->out->device;
-    if (!wick_type_set(i->out, (wick_dtype)x->dtype, x->rank, dims))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
-    i->out->device = device;
-    return WICK_OK;
+    return wick_blocks_infer(i);
 }
 static wick_status infer_dequantize(wick_infer *i) {
     const wick_blocks_attr *a = i->attr;
@@ -58,22 +47,12 @@ static wick_status infer_dequantize(wick_infer *i) {
     return WICK_OK;
 }
 
-static double flops_linear(const wick_node *n) {
-    const wick_type *x = &n->in[0]->type;
-    return (double)wick_type_count(&n->out[0].type) * 2.0 * (double)x->dims[x->rank - 1];
-}
 static double flops_dequantize(const wick_node *n) { return 2.0 * (double)wick_type_count(&n->out[0].type); }
 
-static void grad_linear(wick_gradient *g) {
-    const int64_t has = ((const wick_blocks_attr *)g->node->attr)->has;
-    if (!g->gout[0]) return;
-    if (g->need[0]) {
-        wick_tensor *w = wick_dequantize_blocks(g->in[1], g->in[2], has & WICK_BLOCKS_ZEROS ? g->in[3] : NULL,
-                                                wick_tensor_dim(g->in[0], -1));
-        g->gin[0] = wick_matmul(g->gout[0], wick_as(w, wick_tensor_dtype(g->in[0])));
-    }
-    if (has & WICK_BLOCKS_BIAS && g->need[g->n_in - 1]) g->gin[g->n_in - 1] = g->gout[0];
+static wick_tensor *as_floats(wick_tensor *q, wick_tensor *scales, wick_tensor *zeros, int64_t k) {
+    return wick_dequantize_blocks(q, scales, zeros, k);
 }
+static void grad_linear(wick_gradient *g) { wick_blocks_grad(g, as_floats); }
 
 /* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
@@ -192,7 +171,7 @@ const wick_op wick_op_int4_linear = {.name = "int4_linear",
                                      .n_out = 1,
                                      .infer = infer_linear,
                                      .grad = grad_linear,
-                                     .flops = flops_linear,
+                                     .flops = wick_blocks_flops,
                                      .lower = lower,
                                      .print = print,
                                      .sample = sample_linear};
@@ -210,20 +189,9 @@ const wick_op wick_op_dequantize_blocks = {.name = "dequantize_blocks",
 
 /* ---- public ------------------------------------------------------------------------------------------------------ */
 
-static wick_tensor *widened(wick_tensor *x) {
-    return x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16)
-               ? wick_as(x, WICK_F32)
-               : x;
-}
-
 wick_tensor *wick_int4_linear(wick_tensor *x, wick_tensor *q, wick_tensor *scales, wick_tensor *zeros,
                               wick_tensor *bias) {
-    wick_tensor *in[5] = {widened(x), q, scales};
-    int n = 3;
-    const wick_blocks_attr a = {.has = (zeros ? WICK_BLOCKS_ZEROS : 0) | (bias ? WICK_BLOCKS_BIAS : 0)};
-    if (zeros) in[n++] = zeros;
-    if (bias) in[n++] = bias;
-    return wick_record(NULL, &wick_op_int4_linear, n, in, &a, sizeof a);
+    return wick_blocks_linear(&wick_op_int4_linear, x, q, scales, zeros, bias);
 }
 wick_tensor *wick_dequantize_blocks(wick_tensor *q, wick_tensor *scales, wick_tensor *zeros, int64_t k) {
     wick_tensor *in[3] = {q, scales, zeros};
@@ -239,7 +207,7 @@ static wick_tensor *packed(wick_tensor *x) {
     return wick_cast(wick_add(low, wick_mul(high, wick_like(high, 16))), WICK_U8);
 }
 wick_tensor *wick_quantize_blocks(wick_tensor *w, int64_t block, wick_tensor **scales, wick_tensor **zeros) {
-    w = widened(w);
+    w = wick_blocks_widened(w);
     if (w && !w->error && (wick_tensor_dtype(w) != WICK_F32 || wick_tensor_rank(w) != 2))
         w = wick_poison(w->ctx, WICK_ERR_SHAPE, "quantize_blocks(%s): takes a matrix of f32", wick_shown_of(w).text);
     if (w && !w->error && (block < LEAST_BLOCK || (block & (block - 1)) || block > INT32_MAX))

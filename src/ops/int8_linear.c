@@ -7,7 +7,7 @@
 static wick_status infer(wick_infer *i) {
     const wick_blocks_attr *a = i->attr;
     const wick_type *x = i->in[0], *q = i->in[1], *scales = i->in[2],
-                    *zeros = a->has & WICK_BLOCKS_ZEROS ? i->in[3] : NULL, *bias = i->in[i->n_in - 1];
+                    *zeros = a->has & WICK_BLOCKS_ZEROS ? i->in[3] : NULL;
     if (x->dtype != WICK_F32 && x->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "takes f32 and f64");
     if ((q->dtype != WICK_I8 && q->dtype != WICK_U8) || scales->dtype != WICK_F32 ||
         (zeros && zeros->dtype != q->dtype))
@@ -22,22 +22,7 @@ static wick_status infer(wick_infer *i) {
         if (i->in[p]->rank != 2 || i->in[p]->dims[0] != q->dims[0] || i->in[p]->dims[1] != q->dims[1])
             return wick_infer_fail(i, WICK_ERR_SHAPE, "there must be a %s for each block",
                                    p == 2 ? "scale" : "zero point");
-    if (a->has & WICK_BLOCKS_BIAS && (bias->dtype != x->dtype || bias->rank != 1 || bias->dims[0] != q->dims[0]))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias is not %s[%lld]", wick_dtype_name((wick_dtype)x->dtype),
-                               (long long)q->dims[0]);
-    int64_t dims[WICK_MAX_DIMS];
-    memcpy(dims, x->dims, sizeof dims);
-    dims[x->rank - 1] = q->dims[0];
-    const uint8_t device = i->out->device;
-    if (!wick_type_set(i->out, (wick_dtype)x->dtype, x->rank, dims))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
-    i->out->device = device;
-    return WICK_OK;
-}
-
-static double flops(const wick_node *n) {
-    const wick_type *x = &n->in[0]->type;
-    return (double)wick_type_count(&n->out[0].type) * 2.0 * (double)x->dims[x->rank - 1];
+    return wick_blocks_infer(i);
 }
 
 /* What the weights stand for, [n, k]. */
@@ -52,16 +37,7 @@ static wick_tensor *as_floats(wick_tensor *q, wick_tensor *scales, wick_tensor *
     w = wick_reshape(wick_mul(w, wick_reshape(scales, 3, each)), 2, flat);
     return flat[1] == k ? w : wick_slice(w, 1, 0, k, 1);
 }
-static void grad(wick_gradient *g) {
-    const int64_t has = ((const wick_blocks_attr *)g->node->attr)->has;
-    if (!g->gout[0]) return;
-    if (g->need[0]) {
-        wick_tensor *w =
-            as_floats(g->in[1], g->in[2], has & WICK_BLOCKS_ZEROS ? g->in[3] : NULL, wick_tensor_dim(g->in[0], -1));
-        g->gin[0] = wick_matmul(g->gout[0], wick_as(w, wick_tensor_dtype(g->in[0])));
-    }
-    if (has & WICK_BLOCKS_BIAS && g->need[g->n_in - 1]) g->gin[g->n_in - 1] = g->gout[0];
-}
+static void grad(wick_gradient *g) { wick_blocks_grad(g, as_floats); }
 
 /* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +128,7 @@ static wick_status lower(wick_lower *l, wick_node *node) {
                             .run = run,
                             .tasks = p->tasks,
                             .scratch = p->scratch,
-                            .flops = flops(node),
+                            .flops = wick_blocks_flops(node),
                             .bytes = (double)p->packed + (double)wick_type_bytes(x) + (double)wick_type_bytes(c.type)};
     return wick_lower_step(l, &step, &a, sizeof a, refs, n_refs);
 }
@@ -198,19 +174,12 @@ const wick_op wick_op_int8_linear = {.name = "int8_linear",
                                      .n_out = 1,
                                      .infer = infer,
                                      .grad = grad,
-                                     .flops = flops,
+                                     .flops = wick_blocks_flops,
                                      .lower = lower,
                                      .print = print,
                                      .sample = sample};
 
 wick_tensor *wick_int8_linear(wick_tensor *x, wick_tensor *q, wick_tensor *scales, wick_tensor *zeros,
                               wick_tensor *bias) {
-    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16))
-        x = wick_as(x, WICK_F32);
-    wick_tensor *in[5] = {x, q, scales};
-    int n = 3;
-    const wick_blocks_attr a = {.has = (zeros ? WICK_BLOCKS_ZEROS : 0) | (bias ? WICK_BLOCKS_BIAS : 0)};
-    if (zeros) in[n++] = zeros;
-    if (bias) in[n++] = bias;
-    return wick_record(NULL, &wick_op_int8_linear, n, in, &a, sizeof a);
+    return wick_blocks_linear(&wick_op_int8_linear, x, q, scales, zeros, bias);
 }

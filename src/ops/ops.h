@@ -241,6 +241,16 @@ typedef struct wick_blocks_attr {
     int64_t has; /* of the enum's */
     int64_t k;   /* dequantize_blocks: numbers of a row */
 } wick_blocks_attr;
+/* What products with such weights have in common (blocks.c): the result's type, once x and the weights are found to
+ * fit; the gradients, by the weights in floats. */
+typedef wick_tensor *wick_blocks_floats(wick_tensor *q, wick_tensor *scales, wick_tensor *zeros, int64_t k);
+wick_status wick_blocks_infer(wick_infer *i);
+double wick_blocks_flops(const wick_node *node);
+void wick_blocks_grad(wick_gradient *g, wick_blocks_floats *floats);
+wick_tensor *wick_blocks_widened(wick_tensor *x); /* f16 and bf16 as f32 */
+/* Records op with x widened, and those of zeros and bias that aren't NULL. */
+wick_tensor *wick_blocks_linear(const wick_op *op, wick_tensor *x, wick_tensor *q, wick_tensor *scales,
+                                wick_tensor *zeros, wick_tensor *bias);
 /* What a quantize or dequantize node stands for, as elementwise ops of its inputs. */
 wick_tensor *wick_quantize_written_out(const wick_node *node, wick_tensor *const *in);
 
