@@ -403,8 +403,8 @@ static void print_source(wick_c_printer *p, wick_text *out, const wick_text *bod
     print_comment(out, m->title);
     wick_text_add(out,
                   ". Written by wick %s.\n"
-                  " * C11, and nothing but memcpy and functions of math.h. Rounding is part of the result: compile "
-                  "without -ffast-math and, in a compiler that contracts\n"
+                  " * C11, and nothing but memcpy, memset and functions of math.h. Rounding is part of the result: "
+                  "compile without -ffast-math and, in a compiler that contracts\n"
                   " * a * b + c by itself, with -ffp-contract=off. */\n#include \"%s.h\"\n\n#include "
                   "<math.h>\n#include <string.h>\n\n",
                   wick_version(), m->name);

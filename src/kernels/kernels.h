@@ -1,5 +1,5 @@
-/* kernels.h: the index of the kernels layer: the contract of each family stands beside it, in
- * FAMILY/FAMILY_api.h. Raw pointers, sizes and strides only: no tensor, no thread pool.
+/* kernels.h: the index of the kernels layer: contracts of families that many files call, FAMILY/FAMILY_api.h; others
+ * are included where they are called. Raw pointers, sizes and strides only: no tensor, no thread pool.
  *
  * A kernel that is worth cutting says into how many tasks it is cut (by problem size, never by thread count) and runs
  * any range of them; tasks write disjoint memory, so any thread may run any task and the bits are the same.

@@ -1,5 +1,6 @@
 /* nets.h: networks that test_aot.c prints as C: a NET for each step with a printer, alone and with what it is found
- * beside, and the lists of those that run in f32 and f64, in halves, and in mixed precision. */
+ * beside, and the lists of those that run in f32 and f64, in halves, and in mixed precision. A row is a name, rank and
+ * dims of x, the NET, and the dtype of x; it has the NET's name. Constants of a NET are MADE. */
 #ifndef WICK_TESTS_AOT_NETS_H
 #define WICK_TESTS_AOT_NETS_H
 

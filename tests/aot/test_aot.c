@@ -86,16 +86,17 @@ static void check_net(const char *folder, const net *n, const wick_c_options *op
     wick_context_free(&ctx);
 }
 
-/* By cc, or by a compiler and level of compiled.h those that it takes. */
+/* By cc, or by a compiler and level of compiled.h those that it takes; WICK_NET=name: that net, by each of them. */
 static void check_by(int way, const net *list, size_t n, wick_c_options options, wick_tier tier, const char *flags) {
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     char folder[512];
     REQUIRE(compiled_folder(folder, sizeof folder));
     const wick_tier before = wick_tier_current();
+    const char *only = getenv("WICK_NET");
     if (!wick_tier_force(tier)) SKIP("the CPU has no such tier");
     for (size_t i = 0; i < n; i++) {
         options.name = list[i].name;
-        if (!compiled_goes(i, way) || !compiled_in_turn(i, tier)) continue;
+        if (only && *only ? strcmp(only, list[i].name) : !compiled_goes(i, way) || !compiled_in_turn(i, tier)) continue;
         /* gelu, which that tier computes by another polynomial */
         if (tier == WICK_TIER_AVX512 && list[i].body == elementwise) continue;
         check_net(folder, &list[i], &options, flags);

@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "test.h"
 
-/* ---- the layers of DESIGN.md, the only copy of its table here ---------------------------------------------------- */
+/* ---- the layers of docs/architecture.md, the only copy of its table ---------------------------------------------- */
 
 static const struct layer {
     const char *folder;
