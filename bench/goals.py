@@ -8,7 +8,8 @@ publish. Needs Python alone.
 
 goals: groups of rows, each with the geometric mean of a peer's time by Wick's (--peers), or of the fastest peer's of
 each row, the worst row, and the share of the ceilings. targets: published figures, each with the row, or the two rows,
-that answer it; an epoch's time is that of its steps. FILE.json may be a run's of all rows.
+that answer it; an epoch's time is that of its steps. FILE.json may be a run's of all rows. What ran by AVX2 (--isa
+avx2, or a machine that has no more) stands beside the goals for such machines.
 """
 import fnmatch
 import json
@@ -46,6 +47,25 @@ GOALS = [
     ("one pass over 1M: relu(a*b+c), gelu, Adam", "fused/relu_mul_add_1M,fused/gelu_1M,update/adam", None, 0, 0, 0.85),
     ("attention, 8 heads of 64, length 1024, forward and backward", "attention/1x8x1024x64*", "PyTorch", 1.2, 0, 0.8),
     ("training of small networks", "train/mlp_*,train/cnn_*,train/resnet8_*,train/lstm_*", "PyTorch", 2.0, 0, 0.6),
+]
+CONVS, BACKWARD = "conv/*_n{},!conv/*_backward_*,!conv/depthwise_*", "conv/*_backward_n{},!conv/depthwise_*"
+# Of machines with AVX2 and FMA alone, whose vectors are half as wide.
+GOALS_AVX2 = [
+    ("GEMM f32, 64 to 2048, and of small networks", SQUARES, None, 1.0, 0.9, 0),
+    ("GEMM f32, from 256 up", FROM_256, None, 0, 0, 0.85),
+    ("one row times a matrix, 512 and 4096", "gemm/f32_*1x512x512,gemm/f32_*1x4096x4096", None, 1.0, 0, 0.85),
+    ("GEMM bf16", "gemm/bf16_*", "ONNX Runtime", 1.0, 0, 0),
+    ("GEMM int8", "gemm/u8_i8_*,gemm/i8_i8_*", "oneDNN", 1.0, 0, 0),
+    ("convolutions of ResNet-18, N = 1", CONVS.format(1), "oneDNN", 1.2, 0.95, 0),
+    ("the same, N = 16", CONVS.format(16), "oneDNN", 1.2, 0.95, 0),
+    ("backward, N = 1", BACKWARD.format(1), "oneDNN", 1.1, 0.95, 0),
+    ("backward, N = 16", BACKWARD.format(16), "oneDNN", 1.1, 0.95, 0),
+    ("depthwise 3x3", "conv/depthwise_*,!*_backward_*", "oneDNN", 1.3, 0, 0),
+    ("depthwise 3x3, backward", "conv/depthwise_*_backward_*", "oneDNN", 1.3, 0, 0),
+    ("max-pool, tanh, gelu, batch-norm in training, softmax, layer-norm, sum, transpose", SIZED, "PyTorch", 2.0, 0, 0),
+    ("the same", SIZED, "ONNX Runtime", 1.0, 0, 0),
+    ("attention, 8 heads of 64, length 1024, forward and backward", "attention/1x8x1024x64*", "PyTorch", 1.2, 0, 0),
+    ("training of small networks", "train/mlp_*,train/cnn_*,train/resnet8_*,train/lstm_*", "PyTorch", 1.8, 0, 0.65),
 ]
 
 # Of a row's median and memory, and the other row's: what is measured.
@@ -111,8 +131,9 @@ def mean_ratio(pairs, draws=1000):
     return math.exp(mean), math.exp(logs[draws // 40 - 1]), math.exp(logs[-draws // 40 - 1])
 
 
-def goal_lines(run, threads, amx):
-    for work, patterns, peer, mean_goal, worst_goal, share_goal in GOALS:
+def goal_lines(run, threads, tier):
+    amx = tier == "amx"
+    for work, patterns, peer, mean_goal, worst_goal, share_goal in GOALS_AVX2 if tier == "avx2" else GOALS:
         rows = [row for row in run if of_group(patterns, row["row"])]
         if not rows:
             continue
@@ -189,7 +210,7 @@ def main(argv):
     for ceiling in result["ceilings"]:
         run = [row for row in result["rows"] if row["ran"] and row["threads"] == ceiling["threads"]]
         if table == "goals":
-            lines = goal_lines(run, ceiling["threads"], ceiling["tier"] == "amx")
+            lines = goal_lines(run, ceiling["threads"], ceiling["tier"])
         else:
             lines = target_lines(run, ceiling["threads"])
         for cells in lines:

@@ -20,6 +20,16 @@ unsigned wick_amx_found(void);
 /* Tests leave some out: what is used is `mask` of what there is and WICK_ISA leaves. */
 void wick_extensions_mask(unsigned mask);
 
+/* Bytes of a core's data caches, and of the largest cache from its second on; 0: not known. */
+typedef struct wick_caches {
+    int64_t l1, l2, last;
+} wick_caches;
+wick_caches wick_caches_found(void);
+/* Adds the cache that a subleaf of CPUID leaf 4 or 0x8000001D tells of; false: it tells of none, and none follows. */
+bool wick_cache_of_cpuid(wick_caches *caches, uint32_t eax, uint32_t ebx, uint32_t ecx);
+/* What the files of CPU 0 say. root is put before /sys. */
+wick_caches wick_caches_of_system(const char *root);
+
 /* The CPUs that the cgroup quotas of this process allow, rounded up; 0: no quota. root is put before /proc and /sys. */
 int wick_cgroup_cpus(const char *root);
 /* The bytes of memory that they allow; 0: no limit. */

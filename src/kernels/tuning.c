@@ -1,9 +1,14 @@
 /* tuning.c: the page of all numbers that may differ from machine to machine without changing bits: what each is, where
  * it begins, how far it may go. What has a say in bits (blocks of k, lanes of sums, parts of gradients), and tiles,
  * which are compiled, are on the page of their family: gemm/gemm_tuning.h and the top of its file. */
-#include "kernels/tuning.h"
+#include <pthread.h>
 
-/* name, default, range, what it is. Behind the sizes stand costs: of AVX-512 as measured once
+#include "kernels/gemm/gemm_tuning.h"
+#include "kernels/tuning.h"
+#include "kernels/tuning_caches.h"
+
+/* name, default, range, what it is. Sizes of caches, and what wick_tuning_for takes of them, are the defaults of
+ * machines that tell nothing of theirs. Behind the sizes stand costs: of AVX-512 as measured once
  * (docs/kernels.md), and for other tiers what their vectors make of it. */
 #define SIZES(X)                                                                                                       \
     X(parallel_flops, 40000, 1000, 100000000, "arithmetic of a step from which on threads are woken for it")           \
@@ -61,7 +66,7 @@
 #define HALF(name, fallback, ...)        .name = (fallback) / 2,
 #define RATE_BASE(name, fallback, ...)   .name = (fallback) / 6,
 #define RATE_REF(name, fallback, ...)    .name = (fallback) / 40,
-static const wick_tuning defaults[WICK_TIER_COUNT] = {
+static const wick_tuning unsized[WICK_TIER_COUNT] = {
     [WICK_TIER_REF] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(HALF) RATES(RATE_REF)},
     [WICK_TIER_BASE] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(HALF) RATES(RATE_BASE)},
     [WICK_TIER_AVX2] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(HALF) RATES(HALF)},
@@ -78,25 +83,63 @@ static const wick_tuning_field fields[] = {SIZES(SIZE_ROW) COSTS(COST_ROW) CORES
 enum { N = WICK_COUNTOF(fields) };
 _Static_assert(sizeof(wick_tuning) == N * sizeof(int64_t), "every number has a row");
 
+/* Every field that is set within its range, the others as in fallback. */
+static wick_tuning whole(wick_tuning t, const wick_tuning *fallback) {
+    wick_tuning other = *fallback;
+    for (int i = 0; i < N; i++) {
+        int64_t *at = fields[i].of(&t);
+        *at = *at ? WICK_MIN(WICK_MAX(*at, fields[i].low), fields[i].high) : *fields[i].of(&other);
+    }
+    return t;
+}
+
+/* Rows of whole tiles, whether a tile has 14 or 6. */
+enum { ROWS_UNIT = 42 };
+
+/* On a machine of 32 KiB, 1 MiB and 32 MiB blocks are what was measured there, with smaller caches as much less. They
+ * are no larger anywhere: rows that took half of 2 MiB made products slower (docs/benchmarks/tried.md), and of a last
+ * cache of more than 32 MiB others have their parts. */
+wick_tuning wick_tuning_for(wick_tier tier, const wick_caches *caches) {
+    const wick_tuning *most = &unsized[tier];
+    wick_tuning t = {0};
+    if (caches->l1 > 3) t.fused_block_bytes = WICK_MIN(caches->l1 / 4 * 3, most->fused_block_bytes);
+    if (caches->l2 > 1) {
+        const int64_t rows = caches->l2 / 2 / (int64_t)(WICK_GEMM_KC * sizeof(float));
+        t.gemm_block_rows = WICK_MIN(WICK_MAX(rows / ROWS_UNIT, 1) * ROWS_UNIT, most->gemm_block_rows);
+        t.gemm_share_bytes = WICK_MIN(caches->l2 / 2, most->gemm_share_bytes);
+        t.cost_l2_bytes = caches->l2;
+    }
+    if (caches->last > 0) {
+        t.stream_bytes = WICK_MIN(caches->last, most->stream_bytes);
+        t.cost_l3_bytes = caches->last;
+    }
+    return whole(t, most);
+}
+
+static wick_tuning defaults[WICK_TIER_COUNT];
+
+static void find_defaults(void) {
+    const wick_caches caches = wick_caches_found();
+    for (int i = 0; i < WICK_TIER_COUNT; i++) defaults[i] = wick_tuning_for((wick_tier)i, &caches);
+}
+
+static const wick_tuning *default_now(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_defaults);
+    return &defaults[wick_tier_current()];
+}
+
 int wick_tuning_count(void) { return N; }
 wick_tuning_field wick_tuning_at(int i) {
     if ((unsigned)i >= N) return (wick_tuning_field){0};
     wick_tuning_field f = fields[i];
-    wick_tuning of_tier = defaults[wick_tier_current()];
+    wick_tuning of_tier = *default_now();
     f.fallback = *f.of(&of_tier);
     return f;
 }
 
 wick_tuning wick_tuning_whole(const wick_tuning *tuning) {
-    wick_tuning whole = {0}, fallback = defaults[wick_tier_current()];
-    if (tuning) whole = *tuning;
-    for (int i = 0; i < N; i++) {
-        int64_t *at = fields[i].of(&whole);
-        *at = *at ? WICK_MIN(WICK_MAX(*at, fields[i].low), fields[i].high) : *fields[i].of(&fallback);
-    }
-    return whole;
+    return whole(tuning ? *tuning : (wick_tuning){0}, default_now());
 }
 
-const wick_tuning *wick_tuning_or_default(const wick_tuning *tuning) {
-    return tuning ? tuning : &defaults[wick_tier_current()];
-}
+const wick_tuning *wick_tuning_or_default(const wick_tuning *tuning) { return tuning ? tuning : default_now(); }

@@ -1,4 +1,4 @@
-/* Tiers, CPU count, denormal mode, clock. Tiers and cgroups of other machines are made up. */
+/* Tiers, CPU count, caches, denormal mode, clock. Tiers, cgroups and caches of other machines are made up. */
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -320,6 +320,74 @@ TEST(cpu_count_respects_affinity) {
     sched_setaffinity(0, sizeof was, &was);
     CHECK_INT(wick_cpu_count(), all);
 #endif
+}
+
+/* ---- caches ------------------------------------------------------------------------------------------------------ */
+
+TEST(caches_are_read_off_cpuid) {
+    /* EAX, EBX, ECX of leaf 0x8000001D as a Zen 3 gives them, of leaf 4 as a Sapphire Rapids does */
+    static const uint32_t zen3[][3] = {{0x04004121, 0x01C0003F, 63},
+                                       {0x04004122, 0x01C0003F, 63},
+                                       {0x04004143, 0x01C0003F, 1023},
+                                       {0x0403C163, 0x03C0003F, 32767},
+                                       {0, 0, 0}},
+                          xeon[][3] = {{0x7C004121, 0x02C0003F, 63},
+                                       {0x7C004122, 0x01C0003F, 63},
+                                       {0x7C004143, 0x03C0003F, 2047},
+                                       {0x7C0FC163, 0x0380003F, 114687},
+                                       {0, 0, 0}};
+    const struct {
+        const uint32_t (*leaf)[3];
+        wick_caches caches;
+    } machines[] = {{zen3, {32 << 10, 512 << 10, 32 << 20}}, {xeon, {48 << 10, 2 << 20, 105 << 20}}};
+    for (size_t i = 0; i < WICK_COUNTOF(machines); i++) {
+        wick_caches c = {0};
+        int n = 0;
+        while (n < 5 && wick_cache_of_cpuid(&c, machines[i].leaf[n][0], machines[i].leaf[n][1], machines[i].leaf[n][2]))
+            n++;
+        CHECK_INT(n, 4);
+        CHECK_INT(c.l1, machines[i].caches.l1);
+        CHECK_INT(c.l2, machines[i].caches.l2);
+        CHECK_INT(c.last, machines[i].caches.last);
+    }
+    wick_caches none = {0};
+    CHECK(wick_cache_of_cpuid(&none, ~0u, ~0u, ~0u)); /* nonsense: no level has so much */
+    CHECK(!none.l1 && !none.l2 && !none.last);
+}
+
+TEST(caches_are_read_off_the_kernels_files) {
+    fresh_root();
+    if (!root[0]) return;
+#define CACHE "/sys/devices/system/cpu/cpu0/cache/index"
+    wick_caches c = wick_caches_of_system(root);
+    CHECK(!c.l1 && !c.l2 && !c.last); /* there are none */
+    put(CACHE "0/level", "1\n");
+    put(CACHE "0/type", "Instruction\n");
+    put(CACHE "0/size", "128K\n");
+    put(CACHE "1/level", "1\n");
+    put(CACHE "1/type", "Data\n");
+    put(CACHE "1/size", "64K\n");
+    put(CACHE "2/level", "2\n");
+    put(CACHE "2/type", "Unified\n");
+    put(CACHE "2/size", "12M\n");
+    c = wick_caches_of_system(root); /* without a third: the second is the last */
+    CHECK_INT(c.l1, 64 << 10);
+    CHECK_INT(c.l2, 12 << 20);
+    CHECK_INT(c.last, 12 << 20);
+    static const char *const sizes[] = {"", "-8K\n", "some\n", "99999999999M\n"};
+    for (size_t i = 0; i < WICK_COUNTOF(sizes); i++) {
+        put(CACHE "2/size", sizes[i]);
+        c = wick_caches_of_system(root);
+        CHECK_MSG(c.l1 == 64 << 10 && !c.l2 && !c.last, "size %zu", i);
+    }
+#undef CACHE
+    drop_root();
+}
+
+TEST(caches_of_this_machine_are_no_nonsense) {
+    const wick_caches c = wick_caches_found();
+    if (!c.l2) SKIP("nothing tells of caches here");
+    CHECK(c.l1 <= c.l2 && c.l2 <= c.last);
 }
 
 TEST(denormals_are_flushed_between_enter_and_restore) {

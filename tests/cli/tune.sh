@@ -24,12 +24,12 @@ test_interrupted_leaves_what_was_there() {
     [ -z "$(find "$XDG_CACHE_HOME/wick" -type f)" ] || fail "defaults stand for measurements: $(file)"
 }
 test_show_and_reset() {
-    tuned && sed -i 's/^stream_bytes .*/stream_bytes 1234567/' "$(file)"
-    expect 0 "$wick" tune --show && has out "1234567 instead of 33554432" && has out "used            $(file)"
-    expect 0 "$wick" tune --show --json && valid_json out && [ "$(json out stream_bytes)" = 1234567 ] || fail "$(cat out)"
+    tuned && sed -i 's/^gemm_task_work .*/gemm_task_work 1234567/' "$(file)"
+    expect 0 "$wick" tune --show && has out "1234567 instead of 800000" && has out "used            $(file)"
+    expect 0 "$wick" tune --show --json && valid_json out && [ "$(json out gemm_task_work)" = 1234567 ] || fail "$(cat out)"
     expect 0 env WICK_TUNING=off "$wick" tune --show && has out "the defaults hold" && lacks out 1234567
     expect 0 "$wick" doctor --no-measure && has out "$(file)"
-    expect 0 "$wick" plan --arch lenet --input 28,28 --threads 1 --quiet && has out "tuned by $(file):" && has out " stream_bytes=1234567"
+    expect 0 "$wick" plan --arch lenet --input 28,28 --threads 1 --quiet && has out "tuned by $(file):" && has out " gemm_task_work=1234567"
     sed -i 's/^cost_conv_rate .*/cost_conv_rate 1000/' "$(file)" # what costs are measured is what plans are predicted by
     expect 0 "$wick" tune --show && has out "cost_conv_rate  1000 instead of"
     expect 0 "$wick" plan --arch lenet --input 28,28 --threads 1 --json && cp out slow.json && has out '"calibrated": true'

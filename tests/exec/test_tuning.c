@@ -2,6 +2,7 @@
  * threads. */
 #include "kernels/kernels.h"
 #include "kernels/tuning.h"
+#include "kernels/tuning_caches.h"
 #include "exec/mlp.h"
 
 /* Products of all layouts and of few and many rows, sums of every mode, programs with many registers, results that are
@@ -168,11 +169,40 @@ TEST(thresholds_follow_the_size_of_the_last_cache) {
                                    .b_row = 1,
                                    .b_col = 9216,
                                    .c_row = 128};
-        const wick_tuning small = wick_tuning_whole(&(wick_tuning){.cost_l3_bytes = 16 << 20});
-        CHECK(wick_gemm_wants_rows(&product, NULL)); /* 4.5 MiB, of 32 */
+        const wick_tuning small = wick_tuning_whole(&(wick_tuning){.cost_l3_bytes = 16 << 20}),
+                          large = wick_tuning_whole(&(wick_tuning){.cost_l3_bytes = 32 << 20});
+        CHECK(wick_gemm_wants_rows(&product, &large)); /* 4.5 MiB, of 32 */
         CHECK(!wick_gemm_wants_rows(&product, &small));
     }
     wick_tier_force(wick_tier_best());
+}
+
+/* Blocks are at most half of L2 and three fourths of L1, as a Zen 4 has them, and nowhere larger than there. */
+TEST(sizes_follow_the_caches) {
+    static const struct {
+        wick_caches caches;
+        int64_t rows, share, block, stream, l3;
+    } machines[] = {
+        {{32 << 10, 1 << 20, 32 << 20}, 252, 512 << 10, 24 << 10, 32 << 20, 32 << 20},
+        {{32 << 10, 512 << 10, 16 << 20}, 126, 256 << 10, 24 << 10, 16 << 20, 16 << 20},
+        {{32 << 10, 256 << 10, 8 << 20}, 42, 128 << 10, 24 << 10, 8 << 20, 8 << 20},
+        {{48 << 10, 2 << 20, 105 << 20}, 252, 512 << 10, 24 << 10, 32 << 20, 105 << 20},
+        {{16 << 10, 128 << 10, 128 << 10}, 42, 64 << 10, 12 << 10, 128 << 10, 128 << 10},
+        {{0, 0, 0}, 252, 512 << 10, 24 << 10, 32 << 20, 32 << 20},
+        {{4, 2, 1}, 42, 16 << 10, 4 << 10, 64 << 10, 4 << 10},
+    };
+    for (size_t i = 0; i < WICK_COUNTOF(machines); i++)
+        for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
+            const wick_tuning t = wick_tuning_for((wick_tier)tier, &machines[i].caches);
+            CHECK_INT(t.gemm_block_rows, machines[i].rows);
+            CHECK_INT(t.gemm_share_bytes, machines[i].share);
+            CHECK_INT(t.fused_block_bytes, machines[i].block);
+            CHECK_INT(t.stream_bytes, machines[i].stream);
+            CHECK_INT(t.cost_l3_bytes, machines[i].l3);
+        }
+    const wick_caches here = wick_caches_found();
+    const wick_tuning t = wick_tuning_for(wick_tier_current(), &here);
+    CHECK(!memcmp(&t, wick_tuning_or_default(NULL), sizeof t));
 }
 
 TEST(zero_is_the_default_and_the_rest_is_kept_within_its_range) {

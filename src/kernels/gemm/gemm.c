@@ -266,8 +266,10 @@ static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool la
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v->b_col != 1, often = g->mc >= WICK_GEMM_FAR_TILES * q->mr,
-                   pages = b_row >= WICK_GEMM_FAR_ROWS && (often || (g->b_constant && large)),
-                   crowded = v->m >= WICK_GEMM_FAR_TILES * q->mr && rows_in_l2(b_row, tuning) < WICK_MIN(g->kc, v->k);
+                   pages = b_row >= WICK_GEMM_FAR_ROWS && (often || (g->b_constant && large));
+        /* where L2 has just room for them A is in the way, which counts if tiles are small: rows of a line */
+        const int64_t rows = WICK_MIN(g->kc, v->k) + (q->nr * q->elem <= WICK_GEMM_LINE);
+        const bool crowded = v->m >= WICK_GEMM_FAR_TILES * q->mr && rows_in_l2(b_row, tuning) < rows;
         /* in place, vectors of rows that aren't whole lines lie in two */
         const bool packs = turned_b || pages || crowded,
                    share = packs ? g->b_constant || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0;

@@ -37,8 +37,9 @@
 #endif
 /* registers that a tile takes at most, and vectors across */
 enum { GEMM_ACCUMULATORS = WICK_GEMM_MR * WICK_GEMM_NV, GEMM_WIDEST = 16 };
-/* steps of k at once, in the largest tiles; and the distance of columns of A as gemm.c packs it */
-enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
+/* steps of k at once, in the largest tiles: with 16 registers four leave the compiler without addresses; and the
+ * distance of columns of A as gemm.c packs it, a whole number of vectors */
+enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : WICK_TIER_ID == 2 ? 2 : 1, GEMM_PACKED_A = WICK_TIER_ID == 3 ? 16 : 8 };
 #define GEMM_HIDE(x) __asm__("" : "+r"(x))
 
 #define GEMM_TILES_6(X, vecs) X(1, vecs) X(2, vecs) X(3, vecs) X(4, vecs) X(5, vecs) X(6, vecs)
