@@ -5,13 +5,13 @@
 #   WICK=build/release/bin/wick SPEED=build/release/examples/group_speed bench/network.sh [RATE]     RATE: 100 (Mbit/s)
 #
 # OVERLAP=build/release/examples/group_overlap adds a table of steps whose leaves only wait.
-# LEAVES (4), BATCHES (64 1024), RANKS (2 3) and NET (384,384,384,384,384) are what the last table trains,
-# on ROWS (12288: of 8 steps, so 8 times the largest batch), in MODES (late early bf16). TABLES:
-# which ones of "sums overlap steps". PRIORITY: a command before each rank, as "chrt -f 1", by which it goes before what else
-# this machine runs, as on a machine of its own.
+# LEAVES (4), BATCHES (64 1024), RANKS (2 3) and NET (384,384,384,384,384) are what the last table trains, on ROWS
+# (12288: of 8 steps, so 9 times the largest batch), in MODES (late early bf16). TABLES: which ones of "sums overlap
+# steps". PRIORITY: a command before each rank, as "chrt -f 1", by which it goes before what else this machine runs, as
+# on a machine of its own.
 # Needs Linux, root, ip and tc (Debian: iproute2) and mpirun.openmpi (openmpi-bin). Says what is missing, and exits with
 # 77.
-# Two tables: sums, beside the time that their bytes take on the wire; and steps of `wick train`, beside the longer of
+# Tables: sums, beside the time that their bytes take on the wire; and steps of `wick train`, beside the longer of
 # computing (the same ranks without the limit) and wire. Bytes are those that left the links, with the heads of TCP, IP
 # and Ethernet (MTU 9000), as counted by the kernel: the difference between a long and a short run.
 set -euo pipefail
@@ -127,7 +127,8 @@ if [ -n "${OVERLAP:-}" ] && [[ $tables = *" overlap "* ]]; then
             ranks "$n" "$(realpath "$OVERLAP")" "$ms" $floats 16 >"$work/overlap"
             awk -v r="$n" -v w="$wire" -v c="$ms" '/the sum alone/ {
                 late = $(NF - 4); early = $(NF - 1); longer = w > c ? w : c
-                printf "| %d | %.1f | %.1f | %.1f | %.2f | %.1f | %.2f |\n", r, w, c, late, late / longer, early, early / longer
+                printf "| %d | %.1f | %.1f | %.1f | %.2f |", r, w, c, late, late / longer
+                printf " %.1f | %.2f |\n", early, early / longer
             }' "$work/overlap"
         done
     done
