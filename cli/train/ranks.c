@@ -268,7 +268,7 @@ int ranks_tell_states(const training *t) {
 void ranks_tell_wire(const training *t) {
     const cli_options *o = t->o;
     if (ranks_alone(t) || !o->of_train.sum_mode || !training_powersgd(o) || t->optim.kind == WICK_SGD) return;
-    talk("--wire %s keeps parts of gradients back, and %s divides by their size: it may learn much slower than sgd does",
+    talk("--wire %s keeps parts of gradients back, and %s divides by their size: it may learn much slower than sgd",
          o->of_train.wire, options_text(o, "optimizer"));
 }
 

@@ -14,7 +14,8 @@
 #include "test.h"
 #include "tree.h"
 
-enum { RANKS_MOST = 6, LEAVES_MOST = 16, COUNT_MOST = 600, STEPS = 4, USUAL = 60, WAVE = 20, PARCELS_MOST = 128, PIECES_MOST = 9 };
+enum { RANKS_MOST = 6, LEAVES_MOST = 16, COUNT_MOST = 600, STEPS = 4, USUAL = 60, WAVE = 20 };
+enum { PARCELS_MOST = 128, PIECES_MOST = 9 };
 
 /* What happens to one rank at its exchange number `when`: it fails before it sends anything, or half-way; it leaves; it
  * sleeps for longer than the others wait; one of its messages is lost; it is late; or nothing. */
