@@ -5,13 +5,17 @@
 #   WICK=build/release/bin/wick SPEED=build/release/examples/group_speed bench/network.sh [RATE]     RATE: 100 (Mbit/s)
 #
 # OVERLAP=build/release/examples/group_overlap adds a table of steps whose leaves only wait.
-# LEAVES (4), BATCHES (64 1024), RANKS (2 3) and NET (384,384,384,384,384) are what the second table trains.
+# LEAVES (4), BATCHES (64 1024), RANKS (2 3) and NET (384,384,384,384,384) are what the last table trains, on ROWS
+# (12288: of 8 steps, so 9 times the largest batch), in MODES (late early bf16). TABLES: which ones of "sums overlap
+# steps". PRIORITY: a command before each rank, as "chrt -f 1", by which it goes before what else this machine runs, as
+# on a machine of its own.
 # Needs Linux, root, ip and tc (Debian: iproute2) and mpirun.openmpi (openmpi-bin). Says what is missing, and exits with
 # 77.
-# Two tables: sums, beside the time that their bytes take on the wire; and steps of `wick train`, beside the longer of
+# Tables: sums, beside the time that their bytes take on the wire; and steps of `wick train`, beside the longer of
 # computing (the same ranks without the limit) and wire. Bytes are those that left the links, with the heads of TCP, IP
 # and Ethernet (MTU 9000), as counted by the kernel: the difference between a long and a short run.
 set -euo pipefail
+tables=" ${TABLES:-sums overlap steps} " priority=${PRIORITY:-}
 rate=${1:-100} leaves=${LEAVES:-4} batches=${BATCHES:-64 1024} net=${NET:-384,384,384,384,384}
 skip() {
     echo "skipped: $*" >&2
@@ -71,7 +75,7 @@ ranks() { # N COMMAND...: a rank in each of the first N namespaces
     ip netns exec $lan-1 unshare --uts sh -c 'hostname "$0" && exec "$@"' $lan-1 \
         env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --mca plm_rsh_agent "$work/agent" \
         --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 \
-        --bind-to none -host "$(seq -s, -f "10.77.0.%g:1" "$n")" -n "$n" env WICK_THREADS=1 WICK_JIT=0 "$@"
+        --bind-to none -host "$(seq -s, -f "10.77.0.%g:1" "$n")" -n "$n" env WICK_THREADS=1 WICK_JIT=0 $priority "$@"
 }
 sent() { # N: bytes that left the machines so far, the mean of the first N
     for i in $(seq "$1"); do ip netns exec $lan-"$i" cat /sys/class/net/eth0/statistics/tx_bytes; done |
@@ -91,11 +95,14 @@ bytes_of() { # N MODE: of one sum, and its median milliseconds
     awk -v n=$((after - middle - (middle - before))) -v runs=$((long - short)) 'END { print n / runs, $4 }' "$work/long"
 }
 limit on
-echo "Sums of $floats floats at $rate Mbit/s"
-echo
-echo "| ranks | mode | MB sent | 2 (R - 1) / R n | more | ms | on the wire, ms | times |"
-echo "|---|---|---|---|---|---|---|---|"
-for n in 2 3; do
+if [[ $tables = *" sums "* ]]; then
+    echo "Sums of $floats floats at $rate Mbit/s"
+    echo
+    echo "| ranks | mode | MB sent | 2 (R - 1) / R n | more | ms | on the wire, ms | times |"
+    echo "|---|---|---|---|---|---|---|---|"
+fi
+for n in ${RANKS:-2 3}; do
+    [[ $tables = *" sums "* ]] || continue
     for mode in exact f32 bf16; do
         read -r bytes ms < <(bytes_of $n $mode)
         awk -v r=$n -v m=$mode -v n=$floats -v b="$bytes" -v t="$ms" -v rate="$rate" 'BEGIN {
@@ -107,33 +114,36 @@ done
 
 # ---- sums beside a leaf that only waits ------------------------------------------------------------------------------
 
-if [ -n "${OVERLAP:-}" ]; then
+if [ -n "${OVERLAP:-}" ] && [[ $tables = *" overlap "* ]]; then
     echo
     echo "Steps whose one leaf a rank takes a while, without a CPU; $floats floats"
     echo
     echo "| ranks | on the wire, ms | the leaf, ms | late, ms | of the longer | early, ms | of the longer |"
     echo "|---|---|---|---|---|---|---|"
     for n in ${RANKS:-2 3}; do
-        for part in 30 50 100 150 200; do
+        for part in 30 50 75 100 130 150 200; do
             wire=$(awk -v r="$n" -v n=$floats -v rate="$rate" 'BEGIN { print 2 * (r - 1) / r * n * 32 / rate / 1e3 }')
             ms=$(awk -v p=$part -v w="$wire" 'BEGIN { printf "%.0f", p / 100 * w }')
-            ranks "$n" "$(realpath "$OVERLAP")" "$ms" $floats >"$work/overlap"
+            ranks "$n" "$(realpath "$OVERLAP")" "$ms" $floats 16 >"$work/overlap"
             awk -v r="$n" -v w="$wire" -v c="$ms" '/the sum alone/ {
                 late = $(NF - 4); early = $(NF - 1); longer = w > c ? w : c
-                printf "| %d | %.1f | %.1f | %.1f | %.2f | %.1f | %.2f |\n", r, w, c, late, late / longer, early, early / longer
+                printf "| %d | %.1f | %.1f | %.1f | %.2f |", r, w, c, late, late / longer
+                printf " %.1f | %.2f |\n", early, early / longer
             }' "$work/overlap"
         done
     done
 fi
 
+[[ $tables = *" steps "* ]] || exit 0
+
 # ---- steps -----------------------------------------------------------------------------------------------------------
 
-awk 'BEGIN {
+awk -v rows="${ROWS:-12288}" 'BEGIN {
     srand(1)
-    for (k = 0; k < 64; k++) printf "x%d,", k
+    for (k = 0; k < 16; k++) printf "x%d,", k
     print "y"
-    for (i = 0; i < 12288; i++) {
-        for (k = 0; k < 64; k++) printf "%.3f,", rand()
+    for (i = 0; i < rows; i++) {
+        for (k = 0; k < 16; k++) printf "%.3f,", rand()
         print "c" int(4 * rand())
     }
 }' >"$work/rows.csv"
@@ -155,8 +165,9 @@ echo "| ranks | batch | mode | computing, ms | MB sent | on the wire, ms | a ste
 echo "|---|---|---|---|---|---|---|---|---|"
 for n in ${RANKS:-2 3}; do
     for batch in $batches; do
-        for mode in "exact --sums late" "exact --sums early" "fast --wire bf16"; do
-            read -ra how <<<"--mode $mode"
+        for mode in ${MODES:-late early bf16}; do
+            how=(--mode exact --sums "$mode")
+            [ "$mode" != bf16 ] || how=(--mode fast --wire bf16)
             limit off
             train $n $batch 8 "${how[@]}"
             computing=$(step_ms)

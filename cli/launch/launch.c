@@ -20,7 +20,8 @@ enum {
     LINE = 1 << 12, /* --verbose: longer lines are cut in two */
     TERM_MS = 500,  /* after a rank failed the others may say so themselves before they get SIGTERM */
     KILL_MS = 4000, /* and then SIGKILL */
-    INSISTS = 3     /* signals to this process after which ranks get SIGKILL */
+    INSISTS = 3,    /* signals to this process after which ranks get SIGKILL */
+    WAIT_MOST = 3600 /* seconds that poll waits at once */
 };
 
 typedef struct rank_process {
@@ -39,7 +40,8 @@ typedef struct ranks {
     rank_process *at;
     int n, running;
     double failed;    /* when the first one did; 0: none has */
-    int first, asked; /* that one, or -1; how many signals this process got */
+    double told;      /* when this process got its first signal; 0: none came */
+    int first, asked; /* the rank that failed first, or -1; how many signals this process got */
     bool terminated, killed;
 } ranks;
 
@@ -191,14 +193,27 @@ static void read_signals(ranks *r) {
     struct signalfd_siginfo info;
     while (read(r->l->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD) continue;
-        r->asked++;
+        if (!r->asked++) r->told = now_seconds();
         signal_all(r, r->asked < INSISTS ? (int)info.ssi_signo : SIGKILL);
     }
 }
 
+/* Ends those that did not heed a signal in the time that --grace gives; returns as end_others. */
+static int end_the_deaf(ranks *r) {
+    const double grace = r->l->o->of_launch.grace, left = grace - (now_seconds() - r->told);
+    if (!grace || r->killed) return -1;
+    if (left > 0) return left < WAIT_MOST ? (int)(left * 1e3) + 1 : (int)(WAIT_MOST * 1e3);
+    for (int i = 0; i < r->n; i++)
+        if (!r->at[i].ended) log_warn("rank %d did not end within %g s of the signal: killed", i, grace);
+    r->killed = true;
+    signal_all(r, SIGKILL);
+    return -1;
+}
+
 /* Ends those that are left after a failure; returns milliseconds until there is something to do, -1: nothing. */
 static int end_others(ranks *r) {
-    if (!r->failed || r->asked) return -1; /* asked to stop: they take the time that they need */
+    if (r->asked) return end_the_deaf(r); /* they save what they have, also where one failed meanwhile */
+    if (!r->failed) return -1;
     const double ms = (now_seconds() - r->failed) * 1e3;
     if (ms >= TERM_MS && !r->terminated) r->terminated = true, signal_all(r, SIGTERM);
     if (ms >= KILL_MS && !r->killed) r->killed = true, signal_all(r, SIGKILL);

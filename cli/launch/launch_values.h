@@ -8,7 +8,7 @@
 typedef struct launch_values {
     const char *ranks;
     int64_t restarts;
-    double timeout;
+    double timeout, grace;
 } launch_values;
 
 #endif

@@ -516,7 +516,8 @@ static int train(training *t) {
     int threads = wick_context_threads(t->ctx);
     talk("%s, %lld parameter%s, %lld %s%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
          (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
-    ranks_tell_states(t);
+    ranks_tell_wire(t);
+    if ((code = ranks_tell_states(t)) != CLI_OK) return code;
     if (o->memory_budget) {
         const wick_plan_info plan = trainer_plan(&t->t);
         talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",

@@ -240,12 +240,36 @@ int ranks_hide_best(training *t, int code) {
     return status == WICK_OK ? code : log_fail(CLI_FAILED, "%s", log_why(t->ctx, status));
 }
 
-void ranks_tell_states(const training *t) {
+/* Rules that take parameters as a whole may leave one rank with much more than its share. */
+static void tell_most(const training *t, const double *of, int ranks, double all) {
+    int most = 0;
+    for (int r = 1; r < ranks; r++)
+        if (of[r] > of[most]) most = r;
+    if (of[most] > all * (1.0 / ranks + 0.01))
+        talk("rank %d has %.2f %% of them, and an even share is %.2f %%: %s takes each matrix as a whole", most,
+             100 * of[most] / all, 100.0 / ranks, options_text(t->o, "optimizer"));
+}
+
+int ranks_tell_states(const training *t) {
     double own, all;
-    if (!ranks_shard(t)) return;
+    if (!ranks_shard(t)) return CLI_OK;
     shards_bytes(t->c.model, &own, &all);
     talk("the optimizer's states take %.4g MB of this rank, of %.4g MB: %.2f %%", own * 1e-6, all * 1e-6,
          all > 0 ? 100 * own / all : 0);
+    const int ranks = wick_group_size(t->group);
+    double *of = calloc((size_t)ranks, sizeof *of);
+    const wick_status status = of ? wick_group_gather(t->group, &own, sizeof own, of) : WICK_ERR_NOMEM;
+    if (status == WICK_OK) tell_most(t, of, ranks, all);
+    free(of);
+    if (status == WICK_ERR_NOMEM) return log_fail(CLI_FAILED, "out of memory");
+    return status == WICK_OK ? CLI_OK : failed(t, status);
+}
+
+void ranks_tell_wire(const training *t) {
+    const cli_options *o = t->o;
+    if (ranks_alone(t) || !o->of_train.sum_mode || !training_powersgd(o) || t->optim.kind == WICK_SGD) return;
+    talk("--wire %s keeps parts of gradients back, and %s divides by their size: it may learn much slower than sgd",
+         o->of_train.wire, options_text(o, "optimizer"));
 }
 
 void ranks_measure(training *t) {

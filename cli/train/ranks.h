@@ -38,8 +38,10 @@ int ranks_hide_averages(training *t);
  * the model's; and the model's own again. All call both. */
 int ranks_show_best(training *t, int code, const classifier *best);
 int ranks_hide_best(training *t, int code);
-/* What the optimizer's states take of each rank. */
-void ranks_tell_states(const training *t);
+/* What the optimizer's states take of this rank, and which has much more than its share. All call it. */
+int ranks_tell_states(const training *t);
+/* Where the wire goes ill with the optimizer. */
+void ranks_tell_wire(const training *t);
 
 /* Each rank measures its part of what chooses the best epoch, and all know the same figures, with the bits of one. */
 void ranks_measure(training *t);

@@ -74,6 +74,7 @@ wick_status wick_group_exchange(wick_group *g, wick_group_op op, int n_out, cons
                              .sequence = g->sequence++,
                              .what = wick_group_op_name(op),
                              .timeout = g->opening ? g->start_timeout : g->timeout,
+                             .patient = g->patient,
                              .n_out = n_out,
                              .n_in = n_in,
                              .out = out,

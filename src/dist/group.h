@@ -93,6 +93,7 @@ struct wick_group {
     uint32_t sequence;
     uint64_t sent; /* bytes */
     bool opening, broken;
+    bool patient; /* of the exchange under way */
     wick_msg msg;
     group_sum sum;
     group_fast fast;

@@ -14,6 +14,7 @@ enum {
     SUM_PIECE = 1 << 24, /* floats that the library sums at once */
     SPINS = 2000,  /* polls without success before the thread sleeps between them */
     SLEEP_NS = 50000,
+    PATIENT_SPINS = 2, /* the same of a thread beside one that computes, which yielding would take turns with */
     LEAVE_SECONDS = 5 /* that a rank which leaves waits for the others */
 };
 
@@ -116,8 +117,8 @@ static int look(mpi_wire *w, const wick_exchange *x, int tag, int *left, wick_st
     return moved;
 }
 
-static void pause_a_little(int spins) {
-    if (spins < SPINS) {
+static void pause_a_little(int spins, int most) {
+    if (spins < most) {
         sched_yield();
         return;
     }
@@ -166,7 +167,7 @@ static wick_status exchange(void *self, const wick_exchange *x, wick_msg *msg) {
         const uint64_t now = wick_now_ns();
         if (!idle) idle = now;
         if ((double)(now - idle) * 1e-9 > x->timeout) status = say_silent(w, x, msg);
-        pause_a_little(spins++);
+        pause_a_little(spins++, x->patient ? PATIENT_SPINS : SPINS);
     }
     if (status != WICK_OK) cancel_all(w);
     return status;
@@ -184,7 +185,7 @@ static wick_status sum_piece(mpi_wire *w, const wick_wire_sum *x, float *values,
         if ((double)(wick_now_ns() - began) * 1e-9 > x->timeout)
             return wick_msg_set(msg, WICK_ERR_DEADLINE, "group: %s: the all-reduce of %s did not end in %g s", x->what,
                                 w->lib.name, x->timeout);
-        pause_a_little(spins);
+        pause_a_little(spins, SPINS);
     }
     return code ? say_error(w, code, x->what, msg) : WICK_OK;
 }
@@ -219,7 +220,7 @@ static bool leave(mpi_wire *w) {
     const wick_exchange x = {.what = "close"};
     for (int spins = 0; !code && left && status == WICK_OK && wick_now_ns() < end; spins++) {
         (void)look(w, &x, TAG_LEAVE, &left, &status, NULL);
-        if (left) pause_a_little(spins);
+        if (left) pause_a_little(spins, SPINS);
     }
     return !code && !left && status == WICK_OK;
 }

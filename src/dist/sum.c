@@ -314,11 +314,14 @@ wick_status wick_group_sum_round(wick_group *g, wick_pool *pool, wick_range summ
     const size_t count = range.end - range.begin;
     list_sums(g, summed, sum, &l);
     if (count) list_parts(g, range, &l);
-    WICK_TRY(wick_group_exchange(g, count ? WICK_GROUP_SUM : WICK_GROUP_COLLECT, l.n_out, l.out, l.n_in, l.in));
-    if (count)
+    g->patient = !pool; /* a courier's: the rank's own thread has the processor */
+    const wick_status status =
+        wick_group_exchange(g, count ? WICK_GROUP_SUM : WICK_GROUP_COLLECT, l.n_out, l.out, l.n_in, l.in);
+    g->patient = false;
+    if (status == WICK_OK && count)
         wick_tree_sum(pool, l.n, l.blocks, l.vectors, sum + range.begin + wick_part_begin(count, me, ranks),
                       wick_part_size(count, me, ranks));
-    return WICK_OK;
+    return status;
 }
 
 wick_status wick_group_sum_complete(wick_group *g, const char *call) {

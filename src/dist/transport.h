@@ -25,7 +25,8 @@ typedef struct wick_exchange {
     double timeout;   /* seconds without progress */
     int n_out, n_in;
     const wick_parcel *out, *in;
-    bool asking; /* any message is an answer, also one of another call; for transports that have `reduce` */
+    bool patient; /* the thread sleeps between looks: another one of this process computes meanwhile */
+    bool asking;  /* any message is an answer, also one of another call; for transports that have `reduce` */
 } wick_exchange;
 
 /* A sum by the transport's own means. */

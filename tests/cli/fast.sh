@@ -26,6 +26,7 @@ test_powersgd_learns_what_exact_runs_do() {
         awk -v a="$(last_loss wide)" -v b="$(last_loss low$n)" 'BEGIN { exit !(b > 0.8 * a && b < 1.2 * a) }' || fail "$(last_loss low$n), exact $(last_loss wide)"
         says low$n ";sum=fast;wire=powersgd:8;ranks=$n;over=local"
         differ wide/last.safetensors low$n/last.safetensors
+        lacks err "may learn much slower"
         expect 0 ranks $n train "${low[@]}" --mode fast --wire powersgd:8 --out again$n
         same_tensors low$n/last.safetensors again$n/last.safetensors
     done
@@ -36,6 +37,10 @@ test_powersgd_learns_what_exact_runs_do() {
     expect 0 "$wick" train "${low[@]}" --mode fast --wire powersgd:8 --out low1
     expect 0 "$wick" train "${low[@]}" --mode fast --out plain1
     same_tensors low1/last.safetensors plain1/last.safetensors
+}
+test_a_wire_that_goes_ill_with_the_optimizer_is_told() {
+    expect 0 ranks 2 train "${run[@]}" --epochs 1 --mode fast --wire powersgd:4 --optimizer adamw --out ill
+    has err "--wire powersgd:4 keeps parts of gradients back, and adamw divides by their size" && [ "$(grep -c 'much slower' err)" = 1 ] || fail "$(cat err)"
 }
 test_wires_that_are_none_are_refused() {
     for wire in powersgd powersgd: powersgd:0 powersgd:65 powersgd:4x powersgd:-1 f16; do

@@ -104,6 +104,20 @@ test_signals_go_to_all_ranks() {
     sleep 0.3
     ! alive "$(cat up.0)" && ! alive "$(cat up.1)" || fail "ranks are left"
 }
+test_a_rank_that_heeds_no_signal_is_killed_after_a_while() {
+    local code grace
+    for grace in 1 0; do
+        rm -f up.*
+        "$wick" launch -n 2 --grace $grace sh -c '[ $WICK_RANK = 1 ] && trap "" TERM || trap "exit 9" TERM; echo >up.$WICK_RANK; for i in $(seq 80); do sleep 0.05; done' 2>err &
+        wait_for up.0 up.1
+        kill -TERM $!
+        wait $! && code=0 || code=$?
+        [ "$code" = 9 ] || fail "--grace $grace: exit code $code"
+        [ $grace = 0 ] && lacks err "killed" && continue
+        has err "rank 1 did not end within 1 s of the signal: killed"
+    done
+    expect 2 "$wick" launch -n 2 --grace -1 true && has err "--grace"
+}
 test_restarts() {
     rm -f starts.*
     expect 0 "$wick" launch -n 2:4 --restarts 3 sh -c 'echo $WICK_RANKS >starts.$WICK_RESTART; [ $WICK_RESTART = 3 ] || [ $WICK_RANK != 0 ] || kill -9 $$; [ $WICK_RESTART = 3 ] || sleep 30'

@@ -37,6 +37,10 @@ test_a_rank_has_its_share_of_the_states() {
         awk -v n=$n '/optimizer.s states take/ { found = 1; exit !($5 <= $11 * (1 / n + 0.01)) } END { if (!found) exit 1 }' err ||
             { fail "more than 1 / $n + 1 %" && cat err; }
     done
+    # One matrix that is most of the network can't be cut where a rule takes it as a whole, which is said; else it isn't.
+    lacks err "takes each matrix as a whole"
+    expect 0 ranks 3 train --data data --hidden 64 --optimizer muon --leaves 8 --batch 64 --shard-optimizer --epochs 1 --force --out share
+    grep -qE 'rank [012] has 9[0-9]\.[0-9]* % of them, and an even share is 33.33 %: muon takes each matrix as a whole' err || { fail "not said" && cat err; }
     expect 0 ranks 4 train --data data --hidden 64 --leaves 8 --batch 64 --shard-optimizer --dry-run --json
     valid_json out
     expect 0 "$wick" train --data data --hidden 64 --dry-run --json

@@ -5,7 +5,8 @@ by their definition (docs.aws.amazon.com, "Authenticating Requests: AWS Signatur
     remote_server.py FOLDER [--faults SHARE] [--seed N] [--keys ID:SECRET[:TOKEN]] [--log FILE]
 
 prints its port. --faults: that share of requests is answered by 503, cut off in the middle, or reset, in turn.
---keys: requests without a right signature get 403. --log: a line for each request: method, path, range, answer.
+--keys: requests without a right signature get 403, ExpiredToken where their token is EXPIRED. --log: a line for each
+request: method, path, range, answer.
 """
 import argparse, hashlib, hmac, http.server, os, random, socket, struct, sys, threading, urllib.parse
 
@@ -35,7 +36,7 @@ def refused(request):
     if scope[0] != key:
         return "InvalidAccessKeyId"
     if token and head.get("x-amz-security-token") != token[0]:
-        return "InvalidToken"
+        return "ExpiredToken" if head["x-amz-security-token"] == "EXPIRED" else "InvalidToken"
     if not {"host", "x-amz-date"} <= set(names) or names != sorted(names):
         return "AuthorizationHeaderMalformed"
     if any(n.lower().startswith("x-amz-") and n.lower() not in names for n in head.keys()):

@@ -1,7 +1,8 @@
 /* Random faults: a transport that fails, delays, loses and reorders what a rank exchanges, over the one of this
  * machine. Ranks train: w becomes w - sum / 2, step by step. Whatever happens, all of them come to an end in time,
  * either all with the right weights or all with an error that names a rank; and weights are at every moment, also after
- * a failure, those of a whole number of steps, of which ranks differ by one at most.
+ * a failure, those of a whole number of steps, of which ranks differ by one at most. In half of the runs sums travel in
+ * pieces while the last leaf is computed, so that faults strike the thread that carries them.
  *
  * WICK_FAULTS=N in the environment: so many runs (scripts/campaign makes 1,000). A failure prints the seed of its run,
  * which WICK_FAULTS_SEED repeats. */
@@ -13,7 +14,8 @@
 #include "test.h"
 #include "tree.h"
 
-enum { RANKS_MOST = 6, LEAVES_MOST = 16, COUNT_MOST = 600, STEPS = 4, USUAL = 60, WAVE = 20, PARCELS_MOST = 128 };
+enum { RANKS_MOST = 6, LEAVES_MOST = 16, COUNT_MOST = 600, STEPS = 4, USUAL = 60, WAVE = 20 };
+enum { PARCELS_MOST = 128, PIECES_MOST = 9 };
 
 /* What happens to one rank at its exchange number `when`: it fails before it sends anything, or half-way; it leaves; it
  * sleeps for longer than the others wait; one of its messages is lost; it is late; or nothing. */
@@ -24,7 +26,8 @@ typedef struct seat {
     const struct trial *of;
     int rank, calls; /* exchanges so far */
     bool struck, open;
-    uint64_t random;
+    uint64_t random; /* of its exchanges */
+    uint64_t pace;   /* of its leaves */
     double seconds;
     wick_status status;
     char text[600];
@@ -39,6 +42,7 @@ typedef struct trial {
     uint64_t seed;
     wick_group_host *host;
     int ranks, leaves, victim, when;
+    int pieces; /* 0: sums are late */
     size_t count;
     fault what;
     double timeout;
@@ -105,6 +109,23 @@ static void update(float *weights, const float *sum, size_t n) {
     }
 }
 
+/* From the last one to the first, as gradients come. */
+static wick_status cut(const trial *t, wick_group *g) {
+    wick_range list[PIECES_MOST];
+    const size_t n = (size_t)t->pieces;
+    for (size_t k = 0; k < n; k++) list[n - 1 - k] = (wick_range){t->count * k / n, t->count * (k + 1) / n};
+    return wick_group_set_pieces(g, t->pieces, list);
+}
+
+static wick_status add(seat *s, wick_group *g, int leaf, bool last, const float *v) {
+    if (!last || !s->of->pieces) return wick_group_add(g, leaf, v);
+    for (int k = 0; k < s->of->pieces; k++) {
+        if (draw_int(&s->pace, 0, 3) == 0) usleep((useconds_t)draw_int(&s->pace, 0, 500));
+        WICK_TRY(wick_group_add_piece(g, leaf, v));
+    }
+    return WICK_OK;
+}
+
 static wick_status step(seat *s, wick_group *g) {
     const trial *t = s->of;
     float v[COUNT_MOST], sum[COUNT_MOST];
@@ -113,7 +134,7 @@ static wick_status step(seat *s, wick_group *g) {
     WICK_TRY(wick_group_begin(g, t->leaves, t->count));
     for (int leaf = first; leaf < end; leaf++) {
         fill_leaf(v, t->count, leaf, number);
-        WICK_TRY(wick_group_add(g, leaf, v));
+        WICK_TRY(add(s, g, leaf, leaf == end - 1, v));
     }
     WICK_TRY(wick_group_finish(g, sum));
     update(s->weights, sum, t->count);
@@ -138,6 +159,7 @@ static void *train(void *arg) {
     }
     s->below = g->wire.transport, s->self = g->wire.self;
     g->wire = (wick_wire){&faulty, s, g->wire.rank, g->wire.size};
+    if (t->pieces) s->status = cut(t, g);
     s->open = true;
     const uint64_t began = wick_now_ns();
     while (s->done < STEPS && s->status == WICK_OK) {
@@ -147,6 +169,7 @@ static void *train(void *arg) {
         }
         s->status = step(s, g);
     }
+    wick_group_await_pieces(g);
     s->open =
         false; /* the end, where all hear whether all came to it, is spared: no last message can be sure to come */
     if (s->status == WICK_OK && !(s->struck && t->what == LEAVES)) s->status = wick_group_barrier(g);
@@ -176,11 +199,14 @@ static void prepare(trial *t, uint64_t seed) {
         update(t->want[i + 1], sum, t->count);
     }
     for (int r = 0; r < t->ranks; r++) t->seats[r] = (seat){.of = t, .rank = r, .random = draw(&random)};
+    t->pieces = draw_int(&random, 0, 1) ? draw_int(&random, 1, (int)WICK_MIN(t->count, (size_t)PIECES_MOST)) : 0;
+    if (t->pieces) t->when = draw_int(&random, 0, STEPS * (t->pieces + 4)); /* a step has more exchanges */
+    for (int r = 0; r < t->ranks; r++) t->seats[r].pace = draw(&random);
 }
 
 #define SAID(t, r)                                                                                                     \
-    "WICK_FAULTS_SEED=%llu: rank %d of %d %s at exchange %d; rank %d", (unsigned long long)(t)->seed, (t)->victim,     \
-        (t)->ranks, fault_names[(t)->what], (t)->when, r
+    "WICK_FAULTS_SEED=%llu: rank %d of %d %s at exchange %d, %d pieces; rank %d", (unsigned long long)(t)->seed,       \
+        (t)->victim, (t)->ranks, fault_names[(t)->what], (t)->when, (t)->pieces, r
 
 static void check(const trial *t) {
     const bool struck = t->seats[t->victim].struck, harmless = !struck || t->what == DELAYS || t->what == NOTHING;
@@ -231,13 +257,18 @@ TEST(random_faults_end_in_time_with_the_right_weights_or_an_error_on_every_rank)
     trial *trials = calloc(WAVE, sizeof *trials);
     alarm(3600); /* a hang ends as a failure */
     REQUIRE(ctx && trials);
-    int64_t struck[FAULT_KINDS] = {0};
+    int64_t struck[FAULT_KINDS] = {0}, pieced = 0;
     for (uint64_t seed = first; seed < first + n; seed += WAVE) {
         const uint64_t end = seed + WAVE < first + n ? seed + WAVE : first + n;
         run_wave(trials, ctx, seed, end);
-        for (int i = 0; i < (int)(end - seed); i++) struck[trials[i].what] += trials[i].seats[trials[i].victim].struck;
+        for (int i = 0; i < (int)(end - seed); i++) {
+            const bool hit = trials[i].seats[trials[i].victim].struck;
+            struck[trials[i].what] += hit;
+            pieced += hit && trials[i].pieces;
+        }
     }
     for (int k = 0; k < NOTHING && n >= USUAL; k++) CHECK_MSG(struck[k] > 0, "no rank %s", fault_names[k]);
+    CHECK_MSG(pieced > 0 || n < USUAL, "no fault of a run with pieces");
     printf("  seeds %llu to %llu\n", (unsigned long long)first, (unsigned long long)(first + n - 1));
     test_count("random faults", (long)n);
     free(trials);
