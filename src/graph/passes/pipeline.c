@@ -22,6 +22,8 @@ const wick_pass wick_passes[] = {
     {"gather_first", "elementwise ops are done on the rows that are gathered, not on the whole table",
      wick_pass_gather_first, false},
     {"dce", "again", wick_pass_dce, false},
+    {"int8_result", "products of 8-bit integers scale their sums and add a bias, where that follows them",
+     wick_pass_int8_result, false},
     {"fold_scale",
      "scales and shifts by channel behind products, as of batch norm, go into weights and bias: not in training",
      wick_pass_fold_scale, false},
