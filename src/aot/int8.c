@@ -268,7 +268,8 @@ static void print_columns(wick_c_printer *printer, const int8_print *q) {
     wick_text_add(&t, "float *scale, %s *added%s) {\n", quantised ? "int32_t" : "float",
                   quantised ? ", float *bounds" : "");
     line(&t, 1, "for (long j = 0; j < %lld; j++) {", LL(q->columns));
-    line(&t, 2, "const float s = %s%s;", p->late_scale ? "" : "*a_scale * ", p->b_scale_each ? "b_scale[j]" : "*b_scale");
+    line(&t, 2, "const float s = %s%s;", p->late_scale ? "" : "*a_scale * ",
+         p->b_scale_each ? "b_scale[j]" : "*b_scale");
     line(&t, 2, quantised ? "scale[j] = s / *c_scale;" : "scale[j] = s;");
     if (!p->has_bias) {
         line(&t, 2, "added[j] = 0;");

@@ -245,7 +245,8 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
             const bool uses =
                 there[i] && (i == WICK_INT8_AT_A || i == WICK_INT8_AT_C ? stage == 1
                              : i == WICK_INT8_AT_PACKED                 ? p->packed > 0
-                             : (i == WICK_INT8_AT_A_ZERO && p->late_zero) || (i == WICK_INT8_AT_A_SCALE && p->late_scale)
+                             : (i == WICK_INT8_AT_A_ZERO && p->late_zero) ||
+                                     (i == WICK_INT8_AT_A_SCALE && p->late_scale)
                                  ? stage == 1
                                  : !p->packed || stage == 0 || i == WICK_INT8_AT_A_ZERO);
             m.at[i] = uses ? n + 1 : 0;

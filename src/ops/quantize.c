@@ -1,6 +1,6 @@
 /* quantize.c: to 8-bit and 16-bit numbers and back. The nodes say what is meant, for the quantize pass to find; what it
- * leaves is written out as elementwise ops (expand_quantize), which fuse with their neighbours. By a range that is found
- * first is a kernel of its own. */
+ * leaves is written out as elementwise ops (expand_quantize), which fuse with their neighbours. To bytes by the range
+ * of all numbers is a kernel of its own. */
 #include "ops/ops.h"
 #include "ops/lowering/steps.h"
 #include "wick/pointwise.h"

@@ -37,8 +37,8 @@ static void check(const char *what, int64_t n) {
             for (int64_t t = r.tasks - 1; t >= 0; t -= whole ? r.tasks : 1) /* from the last to the first, or at once */
                 wick_ranging_run(&r, stage, whole ? 0 : t, whole ? r.tasks : t + 1, x, got, &scale, &zero, partials);
         CHECK_MSG(memcmp(&scale, &wanted_scale, sizeof scale) == 0 && zero == wanted_zero,
-                  "%s, %s, %lld: scale %a, zero %d, not %a, %d", wick_tier_name(wick_tier_current()), what, (long long)n,
-                  (double)scale, zero, (double)wanted_scale, wanted_zero);
+                  "%s, %s, %lld: scale %a, zero %d, not %a, %d", wick_tier_name(wick_tier_current()), what,
+                  (long long)n, (double)scale, zero, (double)wanted_scale, wanted_zero);
         int64_t wrong = -1;
         for (int64_t i = 0; i < n && wrong < 0; i++) wrong = got[i] != want[i] ? i : -1;
         CHECK_MSG(wrong < 0 && (n == MOST || got[n] == 77), "%s, %s, %lld: %a at %lld is %d, not %d",
@@ -83,7 +83,8 @@ TEST(numbers_next_to_the_middle_between_two_are_rounded_as_their_quotient) {
 }
 
 TEST(nan_infinities_and_the_smallest_and_largest_numbers_are_what_the_formula_says) {
-    static const float odd[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 1e-38f, 7e-44f};
+    static const float odd[] = {NAN,     INFINITY, -INFINITY, 0.0f,   -0.0f, 1e-45f,
+                                -1e-45f, 3.4e38f,  -3.4e38f,  1e-38f, 7e-44f};
     enum { N = 200, COUNT = (int)WICK_COUNTOF(odd) };
     EACH_TIER {
         for (int kind = 0; kind < COUNT * COUNT; kind++)

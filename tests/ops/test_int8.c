@@ -392,8 +392,8 @@ TEST(dynamic_products_that_scale_their_sums_have_the_bits_of_the_ops_they_are) {
             const dynamic_case *c = &cases[at];
             wick_context *ctx;
             REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .tuning = &small}, &ctx) == WICK_OK);
-            const int64_t dw[] = {c->conv ? c->n : c->k, c->conv ? c->k : c->n, 3, 3}, n_w = c->k * c->n * (c->conv ? 9 : 1),
-                          by_channel[] = {c->n, 1, 1};
+            const int64_t dw[] = {c->conv ? c->n : c->k, c->conv ? c->k : c->n, 3, 3},
+                          n_w = c->k * c->n * (c->conv ? 9 : 1), by_channel[] = {c->n, 1, 1};
             for (int64_t i = 0; i < 2 * n_w; i++) w[i / WICK_MAX(n_w, 1)][i % WICK_MAX(n_w, 1)] = (uint8_t)test_rand();
             float numbers[2][160];
             int8_t zeros[160];

@@ -14,6 +14,8 @@ const wick_pass wick_passes[] = {
     {"int8_weights", "weights that products dequantise stay in 8 bits", wick_pass_int8_weights, false},
     {"expand_quantize", "other quantize and dequantize nodes become elementwise ops", wick_pass_expand_quantize, true},
     {"simplify", "what changes no bit goes: x * 1, casts to the same dtype", wick_pass_simplify, false},
+    {"spread", "transposed convolutions of one tap with large strides are products, written into zeros",
+     wick_pass_spread, false},
     {"transpose", "the transpose of a product is the product of the transposes", wick_pass_transpose, false},
     {"fold", "elementwise ops of constants are computed", wick_pass_fold, false},
     {"simplify", "again, of what folding made", wick_pass_simplify, false},

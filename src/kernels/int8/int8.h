@@ -128,8 +128,8 @@ void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const in
                            int64_t channel, int64_t n, const int32_t *sums);
 void wick_int8_set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to);
 /* If a_zero comes late: what is packed has sums in the place of offsets; if a_scale does, scales of B. Reserves scratch
- * for `width` columns; columns [first, first + n) as finishing wants them, in their places. Otherwise nothing, and what is
- * packed. */
+ * for `width` columns; columns [first, first + n) as finishing wants them, in their places. Otherwise nothing, and what
+ * is packed. */
 void wick_int8_reserve_late(wick_int8 *p, size_t *at, int64_t width);
 int8_columns wick_int8_late_columns(const wick_int8 *p, const wick_int8_data *d, int8_columns packed, int64_t width,
                                     int64_t first, int64_t n, char *scratch);

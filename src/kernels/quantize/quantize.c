@@ -1,4 +1,4 @@
-/* quantize.c: parts and stages of quantising by a range; the scale and the zero point, which each part reckons again. */
+/* quantize.c: parts and stages of quantising by a range; scale and zero point, which each part reckons again. */
 #include <math.h>
 
 #include "kernels/quantize/quantize.h"
