@@ -18,6 +18,12 @@ WICK_API wick_tensor *wick_quantize(wick_tensor *x, wick_tensor *scale, wick_ten
 /* (q - zero) scale in f32, for q of u8, i8, i16 or i32; as above. */
 WICK_API wick_tensor *wick_dequantize(wick_tensor *q, wick_tensor *scale, wick_tensor *zero, int axis);
 
+/* To u8 by the range of x itself, as ONNX's DynamicQuantizeLinear: with low = min(x, 0) and high = max(x, 0), NaN
+ * passed over, scale = (high - low) / 255, or 1 where they are equal, zero = saturate(round(-low / scale)), q =
+ * saturate(round(x / scale) + zero), to nearest even in f32; of NaN q is 0. x f32 (f16 and bf16 are widened); *scale
+ * f32 and *zero u8, 0-d; either may be NULL. All three are poisoned by an error. No gradient. */
+WICK_API wick_tensor *wick_quantize_dynamic(wick_tensor *x, wick_tensor **scale, wick_tensor **zero);
+
 typedef struct wick_int8_options {
     wick_tensor *a_zero, *b_zero;   /* of the dtypes of a and b; NULL: 0 */
     wick_tensor *a_scale, *b_scale; /* f32; NULL: the result is the sums, i32 */
@@ -82,6 +88,7 @@ WICK_API wick_tensor *wick_int8_linear(wick_tensor *x, wick_tensor *q, wick_tens
 #ifndef WICK_NO_SITES /* errors name the caller's line */
 #define wick_quantize(...) WICK_TENSOR_HERE(wick_quantize(__VA_ARGS__))
 #define wick_dequantize(...) WICK_TENSOR_HERE(wick_dequantize(__VA_ARGS__))
+#define wick_quantize_dynamic(...) WICK_TENSOR_HERE(wick_quantize_dynamic(__VA_ARGS__))
 #define wick_int8_matmul(...) WICK_TENSOR_HERE(wick_int8_matmul(__VA_ARGS__))
 #define wick_quantize_blocks(...) WICK_TENSOR_HERE(wick_quantize_blocks(__VA_ARGS__))
 #define wick_dequantize_blocks(...) WICK_TENSOR_HERE(wick_dequantize_blocks(__VA_ARGS__))

@@ -215,7 +215,7 @@ static bool find_columns(wick_c_printer *printer, const int8_print *q, int8_know
     const void *bias = data_at(q, WICK_INT8_AT_BIAS);
     const uint64_t word = wick_fp_enter(); /* as when a plan packs them */
     for (int64_t j = 0; j < q->columns; j++) {
-        const float scale = *a_scale * b_scale[p->b_scale_each ? j : 0];
+        const float scale = (p->late_scale ? 1 : *a_scale) * b_scale[p->b_scale_each ? j : 0];
         k->scale[j] = wick_c_int8_quantises(p) ? scale / *c_scale : scale;
         k->same_scale &= k->scale[j] == k->scale[0];
         if (!bias) continue;
@@ -268,7 +268,8 @@ static void print_columns(wick_c_printer *printer, const int8_print *q) {
     wick_text_add(&t, "float *scale, %s *added%s) {\n", quantised ? "int32_t" : "float",
                   quantised ? ", float *bounds" : "");
     line(&t, 1, "for (long j = 0; j < %lld; j++) {", LL(q->columns));
-    line(&t, 2, "const float s = *a_scale * %s;", p->b_scale_each ? "b_scale[j]" : "*b_scale");
+    line(&t, 2, "const float s = %s%s;", p->late_scale ? "" : "*a_scale * ",
+         p->b_scale_each ? "b_scale[j]" : "*b_scale");
     line(&t, 2, quantised ? "scale[j] = s / *c_scale;" : "scale[j] = s;");
     if (!p->has_bias) {
         line(&t, 2, "added[j] = 0;");
@@ -326,14 +327,15 @@ wick_status wick_c_print_int8_pack(wick_c_printer *printer, const wick_step *s) 
 static void print_results(wick_text *t, int depth, const int8_print *q, const int8_known *known, int64_t width,
                           const char *first, const char *to) {
     const wick_int8 *p = q->p;
-    char scale[96];
+    char scale[128];
     if (p->result == WICK_INT8_I32) {
         line(t, depth, "for (long j = 0; j < %lld; j++) %s = (int32_t)acc[j];", LL(width), to);
         return;
     }
     wick_text number = {0};
     if (q->columns_known && known->same_scale && q->columns) wick_c_number(&number, WICK_CF32, (double)known->scale[0]);
-    snprintf(scale, sizeof scale, number.at ? "%s" : "scale[%s + j]", number.at ? number.at : first);
+    snprintf(scale, sizeof scale, "%s%s%s%s", p->late_scale ? "(*a_scale * " : "", number.at ? number.at : "scale[",
+             number.at ? "" : first, p->late_scale ? number.at ? ")" : " + j])" : number.at ? "" : " + j]");
     t->failed = t->failed || number.failed;
     wick_text_free(&number);
     line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
@@ -341,7 +343,7 @@ static void print_results(wick_text *t, int depth, const int8_print *q, const in
         if (p->has_bias)
             line(t, depth + 1, "%s = (float)(int32_t)acc[j] * %s + added[%s + j];", to, scale, first);
         else
-            line(t, depth + 1, "%s = (float)(int32_t)acc[j] * %s + 0.0f;", to, scale);
+            line(t, depth + 1, "%s = (float)(int32_t)acc[j] * %s;", to, scale);
     } else {
         if (p->has_bias)
             line(t, depth + 1, "float v = (float)(int32_t)((uint32_t)acc[j] + (uint32_t)added[%s + j]) * %s;", first,
@@ -523,7 +525,7 @@ wick_status wick_c_print_int8(wick_c_printer *printer, const wick_step *s) {
     int8_known known = {0};
     if (q.columns_known && !find_columns(printer, &q, &known)) return WICK_OK; /* out of memory, which the text knows */
     const int32_t zero_is = zero && zero_known ? byte_at(wick_c_data(printer, zero), p->a_signed, 0) : 0;
-    if (printer->m->pairs && zero_known && wick_c_int8_pairs(&q, &known, zero_is)) {
+    if (printer->m->pairs && zero_known && !p->late_scale && wick_c_int8_pairs(&q, &known, zero_is)) {
         const wick_ref *scratch = wick_c_int8_pairs_scratch(p) ? &s->refs[s->n_refs - 1] : NULL;
         wick_c_print_int8_pairs(printer, s, &q, &known, zero_is, scratch);
         return WICK_OK;
@@ -534,6 +536,7 @@ wick_status wick_c_print_int8(wick_c_printer *printer, const wick_step *s) {
     if (zero_known) snprintf(less, sizeof less, " - %d", (int)zero_is);
     wick_text_add(&t, "(const %s *x, const %s *w, ", q.a, q.w);
     if (!zero_known) wick_text_add(&t, "const %s *zero, ", q.a);
+    if (p->late_scale) wick_text_add(&t, "const float *a_scale, ");
     if (scales) wick_text_add(&t, "const float *scale, ");
     if (adds) wick_text_add(&t, "const %s *added, ", quantised ? "int32_t" : "float");
     if (quantised && !q.columns_known) wick_text_add(&t, "const float *bounds, ");
@@ -562,6 +565,10 @@ wick_status wick_c_print_int8(wick_c_printer *printer, const wick_step *s) {
     wick_text_add(&printer->calls, ", ");
     if (!zero_known) {
         wick_c_argument(printer, zero, a_dtype);
+        wick_text_add(&printer->calls, ", ");
+    }
+    if (p->late_scale) {
+        wick_c_argument(printer, &s->refs[m->at[WICK_INT8_AT_A_SCALE] - 1], WICK_F32);
         wick_text_add(&printer->calls, ", ");
     }
     for (int k = 0; k < 3; k++) {

@@ -236,7 +236,7 @@ static void print_result(wick_text *t, int depth, const pairs_print *r, const ch
         if (r->q->p->has_bias)
             line(t, depth, "%s = (float)%s * %s + added[%s];", to, sum, scale, column);
         else
-            line(t, depth, "%s = (float)%s * %s + 0.0f;", to, sum, scale);
+            line(t, depth, "%s = (float)%s * %s;", to, sum, scale);
         return;
     }
     line(t, depth, "{");

@@ -70,6 +70,7 @@ wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_triangle(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_ravel(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_ranging(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_trees(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_random(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_draw(wick_c_printer *p, const wick_step *s);

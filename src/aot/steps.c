@@ -15,6 +15,7 @@ static bool program_shares(const wick_step *s, int ref) {
 static bool int8_shares(const wick_step *s, int ref) { return ref == wick_c_int8_packed(s); }
 static bool recurrent_shares(const wick_step *s, int ref) { return ref == wick_c_recurrent_packed(s); }
 static bool scan_shares(const wick_step *s, int ref) { return ref >= 2 + ((const wick_step_scan *)s->args)->index; }
+static bool ranging_shares(const wick_step *s, int ref) { return (void)s, ref >= 4; }
 static bool sort_shares(const wick_step *s, int ref) { return (void)s, ref >= 3; }
 
 static const wick_c_step_printer printers[WICK_STEP_KINDS] = {
@@ -61,6 +62,7 @@ static const wick_c_step_printer printers[WICK_STEP_KINDS] = {
     [WICK_STEP_ALONG] = {.print = wick_c_print_along},
     [WICK_STEP_TRIANGLE] = {.print = wick_c_print_triangle},
     [WICK_STEP_RAVEL] = {.print = wick_c_print_ravel},
+    [WICK_STEP_RANGING] = {.print = wick_c_print_ranging, .shares = ranging_shares},
     [WICK_STEP_TREES] = {.print = wick_c_print_trees, .own_scratch = wick_c_trees_scratch},
 };
 

@@ -87,6 +87,8 @@ wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
 wick_status wick_pass_quantize(wick_graph *graph, wick_msg *msg);    /* quantised float products become integer ones */
 wick_status wick_pass_int8_weights(wick_graph *graph, wick_msg *msg);
+wick_status wick_pass_int8_result(wick_graph *graph, wick_msg *msg);
+wick_status wick_pass_spread(wick_graph *graph, wick_msg *msg);
 /* other quantise and dequantise nodes become elementwise ops */
 wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg);
 wick_status wick_pass_simplify(wick_graph *graph, wick_msg *msg);    /* x * 1, casts and views that change nothing */

@@ -20,6 +20,7 @@
 #include "kernels/int4/int4_api.h"
 #include "kernels/int8/int8_api.h"
 #include "kernels/linear8/linear8_api.h"
+#include "kernels/quantize/quantize_api.h"
 #include "kernels/random/random_api.h"
 #include "kernels/recurrent/recurrent_api.h"
 #include "kernels/resample/resample_api.h"

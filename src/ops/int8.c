@@ -222,6 +222,11 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     const int a_zero = input_of(attr, WICK_INT8_A_ZERO), b_zero = input_of(attr, WICK_INT8_B_ZERO);
     p->late_zero = a_zero >= 0 && !wick_lower_is_kept(l, node->in[a_zero]) &&
                    (b_zero < 0 || wick_lower_is_kept(l, node->in[b_zero]));
+    const int a_scale = input_of(attr, WICK_INT8_A_SCALE), b_scale = input_of(attr, WICK_INT8_B_SCALE),
+              bias = input_of(attr, WICK_INT8_BIAS);
+    p->late_scale = a_scale >= 0 && !wick_lower_is_kept(l, node->in[a_scale]) &&
+                    wick_lower_is_kept(l, node->in[b_scale]) &&
+                    (bias < 0 || wick_lower_is_kept(l, node->in[bias]));
     wick_tensor *state;
     p->known = wick_lower_look(l, node->in[1], &b, &state);
     wick_int8_prepare(p, &l->ctx->tuning);
@@ -240,8 +245,10 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
             const bool uses =
                 there[i] && (i == WICK_INT8_AT_A || i == WICK_INT8_AT_C ? stage == 1
                              : i == WICK_INT8_AT_PACKED                 ? p->packed > 0
-                             : i == WICK_INT8_AT_A_ZERO && p->late_zero ? stage == 1
-                                                        : !p->packed || stage == 0 || i == WICK_INT8_AT_A_ZERO);
+                             : (i == WICK_INT8_AT_A_ZERO && p->late_zero) ||
+                                     (i == WICK_INT8_AT_A_SCALE && p->late_scale)
+                                 ? stage == 1
+                                 : !p->packed || stage == 0 || i == WICK_INT8_AT_A_ZERO);
             m.at[i] = uses ? n + 1 : 0;
             if (uses) refs[n++] = all[i];
         }

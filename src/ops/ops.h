@@ -40,6 +40,7 @@ extern const wick_op wick_op_cast;
     X(int8_conv) \
     X(quantize) \
     X(dequantize) \
+    X(quantize_dynamic) \
     X(int4_linear) \
     X(dequantize_blocks) \
     X(int8_linear) \

@@ -1,6 +1,8 @@
 /* quantize.c: to 8-bit and 16-bit numbers and back. The nodes say what is meant, for the quantize pass to find; what it
- * leaves is written out as elementwise ops (expand_quantize), which fuse with their neighbours. */
+ * leaves is written out as elementwise ops (expand_quantize), which fuse with their neighbours. To bytes by the range
+ * of all numbers is a kernel of its own. */
 #include "ops/ops.h"
+#include "ops/lowering/steps.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
 
@@ -114,6 +116,72 @@ const wick_op wick_op_dequantize = {.name = "dequantize",
                                     .print = print_quantize,
                                     .sample = sample_dequantize};
 
+/* ---- by the range of all numbers --------------------------------------------------------------------------------- */
+
+static wick_status infer_ranging(wick_infer *i) {
+    if (i->in[0]->dtype != WICK_F32) return wick_infer_fail(i, WICK_ERR_DTYPE, "takes f32");
+    i->out[0] = *i->in[0];
+    i->out[0].dtype = WICK_U8;
+    i->out[1] = (wick_type){.dtype = WICK_F32};
+    i->out[2] = (wick_type){.dtype = WICK_U8};
+    return WICK_OK;
+}
+
+static int64_t run_ranging(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    (void)scratch;
+    const wick_step_ranging *a = args;
+    wick_ranging_run(&a->ranging, a->stage, begin, end, ptr[0], ptr[1], ptr[2], ptr[3],
+                     a->ranging.stages > 1 ? ptr[4] : NULL);
+    return -1;
+}
+static wick_status lower_ranging(wick_lower *l, wick_node *node) {
+    wick_operand x, out[3];
+    WICK_TRY(wick_lower_in_contiguous(l, node, 0, &x));
+    wick_ref refs[5] = {wick_lower_ref(&x, false)};
+    int n_refs = 1;
+    for (int k = 0; k < 3; k++) {
+        WICK_TRY(wick_lower_out(l, node, k, &out[k]));
+        refs[n_refs++] = wick_lower_ref(&out[k], true);
+    }
+    wick_step_ranging a = {.ranging = {.n = wick_type_count(x.type)}};
+    wick_ranging_prepare(&a.ranging);
+    if (a.ranging.stages > 1) {
+        refs[n_refs] = (wick_ref){.write = true};
+        WICK_TRY(wick_lower_temp(l, a.ranging.partials, &refs[n_refs++].buffer));
+    }
+    for (a.stage = 0; a.stage < a.ranging.stages; a.stage++) {
+        const bool last = a.stage == a.ranging.stages - 1;
+        const double read = (double)wick_type_bytes(x.type), written = (double)wick_type_bytes(out[0].type);
+        wick_step step = {.name = last ? "quantize_dynamic" : "quantize_range",
+                          .kind = last ? WICK_STEP_RANGING : WICK_STEP_STAGE,
+                          .run = run_ranging,
+                          .tasks = a.ranging.tasks,
+                          .flops = last ? wick_flops_per_input(node) : 0,
+                          .bytes = last ? read + written : read};
+        WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, n_refs));
+    }
+    return WICK_OK;
+}
+static void sample_ranging(wick_sample *s) {
+    wick_sample_dims(s, &s->in[0], 0, 4);
+    s->in[0].dtype = WICK_F32;
+    s->n_in = 1;
+    s->lo[0] = -(double)(s->random() % 3), s->hi[0] = 3;
+}
+
+const wick_op wick_op_quantize_dynamic = {.name = "quantize_dynamic",
+                                          .doc = "to u8 by a scale and a zero point that follow from the range",
+                                          .onnx = "DynamicQuantizeLinear",
+                                          .torch = "quantize_per_tensor_dynamic",
+                                          .cost = "n",
+                                          .min_in = 1,
+                                          .max_in = 1,
+                                          .n_out = 3,
+                                          .infer = infer_ranging,
+                                          .flops = wick_flops_per_input,
+                                          .lower = lower_ranging,
+                                          .sample = sample_ranging};
+
 /* ---- public ------------------------------------------------------------------------------------------------------ */
 
 static wick_tensor *record(const wick_op *op, wick_tensor *x, wick_tensor *scale, wick_tensor *zero, int axis,
@@ -131,4 +199,13 @@ wick_tensor *wick_quantize(wick_tensor *x, wick_tensor *scale, wick_tensor *zero
 }
 wick_tensor *wick_dequantize(wick_tensor *q, wick_tensor *scale, wick_tensor *zero, int axis) {
     return record(&wick_op_dequantize, q, scale, zero, axis, WICK_F32);
+}
+wick_tensor *wick_quantize_dynamic(wick_tensor *x, wick_tensor **scale, wick_tensor **zero) {
+    wick_tensor *out[3] = {NULL, NULL, NULL};
+    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16))
+        x = wick_as(x, WICK_F32);
+    wick_record_n(NULL, &wick_op_quantize_dynamic, 1, &x, NULL, 0, 3, out);
+    if (scale) *scale = out[1];
+    if (zero) *zero = out[2];
+    return out[0];
 }

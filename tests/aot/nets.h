@@ -407,6 +407,28 @@ NET(few_bytes_in_the_run) { /* of which kernels pack nothing beforehand */
                                  .bias = MADE(ctx, 11)};
     return wick_int8_matmul(wick_quantize(x, s, NULL, 0, WICK_U8), w, &o);
 }
+/* As exporters of dynamic quantisation write it: sums are scaled and a bias is added by the product, whose scale and
+ * zero point are not known until the run. */
+static wick_tensor *sums_scaled(wick_tensor *sums, wick_tensor *scale, wick_tensor *by, wick_tensor *bias) {
+    wick_tensor *y = wick_mul(wick_cast(sums, WICK_F32), wick_mul(scale, by));
+    return bias ? wick_add(y, bias) : y;
+}
+NET(bytes_by_their_range) {
+    wick_tensor *scale, *zero, *q = wick_quantize_dynamic(x, &scale, &zero);
+    const wick_int8_options o = {.a_zero = zero, .b_zero = BYTES(ctx, WICK_I8, 21)};
+    wick_tensor *y = sums_scaled(wick_int8_matmul(q, BYTES(ctx, WICK_I8, 33, 21), &o), scale, scales_of(ctx, 21),
+                                 MADE(ctx, 21));
+    q = wick_quantize_dynamic(y, &scale, &zero);
+    return sums_scaled(wick_int8_matmul(q, BYTES(ctx, WICK_U8, 21, 5), &(wick_int8_options){.a_zero = zero}), scale,
+                       number_of(ctx, WICK_F32, -0.02), NULL);
+}
+NET(conv_of_bytes_by_their_range) {
+    wick_tensor *scale, *zero, *q = wick_quantize_dynamic(x, &scale, &zero);
+    wick_tensor *y = wick_int8_conv(q, BYTES(ctx, WICK_I8, 10, 8, 3, 3), &(wick_conv_options){.pad = {1, 1}},
+                                    &(wick_int8_options){.a_zero = zero});
+    const int64_t dims[] = {10, 1, 1};
+    return sums_scaled(y, scale, number_of(ctx, WICK_F32, 0.03), wick_reshape(MADE(ctx, 10), 3, dims));
+}
 NET(conv_of_bytes_in_the_run) {
     wick_tensor *s = wick_mul(wick_max(wick_abs(x), WICK_ALL_AXES, false), number_of(ctx, WICK_F32, 0.01));
     wick_tensor *w =
@@ -677,6 +699,8 @@ static const net nets[] = {
     {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
     {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
     {"few_bytes_in_the_run", 2, {3, 20}, few_bytes_in_the_run, WICK_F32},
+    {"bytes_by_their_range", 3, {2, 5, 33}, bytes_by_their_range, WICK_F32},
+    {"conv_of_bytes_by_their_range", 4, {2, 8, 5, 6}, conv_of_bytes_by_their_range, WICK_F32},
     {"conv_of_bytes_in_the_run", 4, {2, 8, 5, 6}, conv_of_bytes_in_the_run, WICK_F32},
     {"depthwise_of_bytes_in_the_run", 4, {2, 12, 5, 4}, depthwise_of_bytes_in_the_run, WICK_F32},
     {"attention", 4, {2, 4, 70, 8}, attention, WICK_F32},

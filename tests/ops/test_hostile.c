@@ -452,6 +452,7 @@ static wick_tensor *tree_list_(wick_dtype d) {
     ROW(int4_linear, T, any_blocks(), any_blocks(), maybe( any_blocks()), maybe( any_vector())) \
     ROW(int8_linear, T, any_rows_of_bytes(), any_blocks(), maybe( any_rows_of_bytes()), maybe( any_vector())) \
     ROW(dequantize, any_bytes(), any_scale(WICK_F32), maybe(any_scale( WICK_U8)), A) \
+    ROW(quantize_dynamic, T, OUT(1), OUT(2)) \
     ROW(int8_matmul, any_bytes(), any_bytes(), INT8) ROW(int8_conv, any_bytes(), any_bytes(), CONV, INT8) \
     ROW(tree_ensemble, T, TREES) ROW(full, ctx, D, DIMS, F) ROW( zeros, ctx, D, DIMS) ROW(ones, ctx, D, DIMS) \
     ROW(arange, ctx, D, F, F, N) ROW(scalar, ctx, D, F) ROW(constant, ctx, D, F) ROW(like, T, F)

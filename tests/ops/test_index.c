@@ -301,6 +301,37 @@ TEST(short_rows_are_sorted_stably) {
     wick_context_free(&ctx);
 }
 
+/* Rows that rise or fall give the first few up for another way; of many equal ones the first ones are taken. */
+TEST(the_first_few_of_rows_are_those_of_the_whole_in_order) {
+    wick_context *ctx;
+    REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
+    static const int lengths[] = {64, 65, 143, 700, 1025, 3001};
+    enum { RANDOM, EQUALS, RISING, FALLING, WITH_NAN, KINDS, MOST = 3001, ROWS = 3 };
+    static float x[ROWS * MOST];
+    for (size_t l = 0; l < WICK_COUNTOF(lengths); l++)
+        for (int at = 0; at < KINDS * 4; at++) {
+            const int n = lengths[l], kind = at / 4, descending = at % 2;
+            const wick_dtype dtype = at / 2 % 2 ? WICK_I32 : WICK_F32;
+            for (int i = 0; i < ROWS * n; i++) {
+                x[i] = kind == RISING    ? (float)(i % n)
+                       : kind == FALLING ? (float)-(i % n)
+                                         : (float)(test_rand() % (kind == EQUALS ? 5 : 5000)) - 2;
+                if (kind == WITH_NAN && dtype == WICK_F32 && test_rand() % 50 == 0)
+                    x[i] = test_rand() % 3 ? NAN : i % 2 ? INFINITY : -0.0f;
+            }
+            wick_scope *scope = wick_scope_open(ctx);
+            wick_tensor *of = wick_cast(wick_from(ctx, WICK_F32, 2, (int64_t[]){ROWS, n}, x), dtype), *index,
+                        *y = wick_sort(of, 1, descending, &index);
+            for (int k = 1; k <= WICK_MIN(17, n / 8); k += 1 + k / 2) {
+                wick_tensor *places, *top = wick_topk(of, k, 1, descending, &places);
+                same(top, wick_slice(y, 1, 0, k, 1));
+                same(places, wick_slice(index, 1, 0, k, 1));
+            }
+            wick_scope_close(&scope);
+        }
+    wick_context_free(&ctx);
+}
+
 /* Lists on a line are searched by it: straight ones, some with steps and equal ones, and one that only looks straight
  * at its ends. */
 TEST(searches_equal_a_count_of_what_is_below) {

@@ -347,6 +347,93 @@ TEST(sums_of_constant_weights_are_exact_whatever_their_size_and_after_they_are_w
     if (wick_tier_best() >= WICK_TIER_AVX2 && !TEST_SANITIZED) CHECK_INT(by_bytes, 2 * (CASES - 1));
 }
 
+typedef struct dynamic_case {
+    int64_t rows, k, n, each; /* each: scales by column */
+    bool bias, conv, zeros;   /* zeros: of the weights */
+} dynamic_case;
+typedef struct dynamic {
+    const dynamic_case *c;
+    wick_tensor *w, *zero, *scale, *bias;
+    int scaled; /* remarks of products that scale their sums */
+} dynamic;
+/* What exporters write: DynamicQuantizeLinear, MatMulInteger or ConvInteger, Cast, Mul, Add. */
+static wick_status record_dynamic(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const dynamic *d = user;
+    wick_tensor *scale, *point, *q = wick_quantize_dynamic(in[0], &scale, &point);
+    const wick_int8_options o = {.a_zero = point, .b_zero = d->zero};
+    wick_tensor *sums = d->c->conv ? wick_int8_conv(q, d->w, &(wick_conv_options){.pad = {1, 1}}, &o)
+                                   : wick_int8_matmul(q, d->w, &o);
+    (void)ctx;
+    out[0] = wick_mul(wick_cast(sums, WICK_F32), wick_mul(scale, d->scale));
+    if (d->bias) out[0] = wick_add(out[0], d->bias);
+    return WICK_OK;
+}
+static void count_scaled(void *user, const char *pass, const char *node, const char *place, const char *text) {
+    (void)node, (void)place, (void)text;
+    ((dynamic *)user)->scaled += !strcmp(pass, "int8_result");
+}
+
+/* The bits of each op on its own, of a range that is another one in each run, and of weights that are written between
+ * runs. */
+TEST(dynamic_products_that_scale_their_sums_have_the_bits_of_the_ops_they_are) {
+    static const dynamic_case cases[] = {
+        {1, 70, 37, true, true, false, false},  {3, 64, 64, false, true, false, true},
+        {5, 33, 16, true, false, false, true},  {40, 128, 65, true, true, false, false},
+        {7, 0, 9, true, true, false, false},    {19, 260, 130, false, false, false, false},
+        {6, 12, 20, true, true, true, false},   {6, 5, 33, false, true, true, true},
+        {5, 7, 3, true, false, true, false},
+    };
+    enum { BYTES = 1 << 16 };
+    static float x[BYTES], got[2][BYTES];
+    static uint8_t w[2][BYTES];
+    const wick_tuning small = {.int8_task_work = 30000, .parallel_flops = 1000};
+    for (ways v = all_ways(); next_way(&v);)
+        for (size_t at = 0; at < WICK_COUNTOF(cases); at++) {
+            const dynamic_case *c = &cases[at];
+            wick_context *ctx;
+            REQUIRE(wick_context_new(&(wick_context_options){.threads = 2, .tuning = &small}, &ctx) == WICK_OK);
+            const int64_t dw[] = {c->conv ? c->n : c->k, c->conv ? c->k : c->n, 3, 3},
+                          n_w = c->k * c->n * (c->conv ? 9 : 1), by_channel[] = {c->n, 1, 1};
+            for (int64_t i = 0; i < 2 * n_w; i++) w[i / WICK_MAX(n_w, 1)][i % WICK_MAX(n_w, 1)] = (uint8_t)test_rand();
+            float numbers[2][160];
+            int8_t zeros[160];
+            for (int i = 0; i < 160; i++)
+                numbers[0][i] = (float)test_rand_real(-0.1, 0.2), numbers[1][i] = (float)test_rand_real(-3, 3),
+                zeros[i] = (int8_t)(test_rand() % 21 - 10);
+            dynamic d = {.c = c,
+                         .w = wick_from(ctx, WICK_I8, c->conv ? 4 : 2, dw, w[0]),
+                         .zero = c->zeros ? wick_from(ctx, WICK_I8, 1, &c->n, zeros) : NULL,
+                         .scale = c->each ? wick_from(ctx, WICK_F32, c->conv ? 3 : 1, by_channel, numbers[0])
+                                          : wick_scalar(ctx, WICK_F32, -0.03),
+                         .bias = c->bias ? wick_from(ctx, WICK_F32, c->conv ? 3 : 1, by_channel, numbers[1]) : NULL};
+            wick_spec in = {.dtype = WICK_F32, .rank = c->conv ? 4 : 2, .dims = {c->rows, c->k}};
+            if (c->conv) memcpy(in.dims, (int64_t[]){2, c->k, c->rows, 5}, 4 * sizeof(int64_t));
+            const int64_t n_x = c->conv ? 2 * c->k * c->rows * 5 : c->rows * c->k,
+                          n_y = c->conv ? 2 * c->n * c->rows * 5 : c->rows * c->n;
+            wick_plan *plan[2] = {NULL};
+            wick_workspace *space[2] = {NULL};
+            for (int k = 0; k < 2; k++) {
+                const wick_compile_options o = {
+                    .on_remark = count_scaled, .user = &d, .without = k ? "int8_result" : NULL};
+                CHECK_OK(ctx, wick_compile(ctx, record_dynamic, &d, 1, &in, 1, &o, &plan[k]));
+                REQUIRE(plan[k] && wick_workspace_new(plan[k], &space[k]) == WICK_OK);
+                CHECK_INT(d.scaled, 1);
+            }
+            for (int run = 0; run < 4; run++) {
+                if (run == 2) CHECK_OK(ctx, wick_write(d.w, w[1], (size_t)n_w));
+                for (int64_t i = 0; i < n_x; i++)
+                    x[i] = run == 3 ? 0 : (float)test_rand_real(run == 1 ? 0.5 : -2, 3 + run);
+                for (int k = 0; k < 2; k++)
+                    CHECK_OK(ctx, wick_run(space[k], (const void *[]){x}, (void *[]){got[k]}));
+                CHECK_MSG(!memcmp(got[0], got[1], (size_t)n_y * sizeof(float)), "%s %x, case %d, run %d: other bits",
+                          wick_tier_name(v.now.tier), v.now.extensions, (int)at, run);
+            }
+            for (int k = 0; k < 2; k++) wick_workspace_free(&space[k]), wick_plan_free(&plan[k]);
+            wick_context_free(&ctx);
+            test_count("dynamic products", 1);
+        }
+}
+
 /* Results of every kind, of as many channels as fill vectors and as do not, of the sums, which the tests above check.
  */
 TEST(results_of_convolutions_are_made_of_their_sums) {

@@ -34,12 +34,15 @@ static inline void walk_next(walk *w, int rank, const int64_t *dims, const int64
     }
 }
 
-/* One pair of loops per element size. Long contiguous runs are worth the call of memcpy, short ones are not. */
+/* One pair of loops per element size. Long runs of neighbours, or of one element, are worth a call; short ones are
+ * not. */
 #define WALK_RUN_BYTES 128
 #define WALK(bits)                                                                                                     \
     static inline void run_in_##bits(uint##bits##_t *d, const uint##bits##_t *s, int64_t step, int64_t n) {            \
         if (step == 1 && n * (int64_t)sizeof *d >= WALK_RUN_BYTES) {                                                   \
             memcpy(d, s, (size_t)n * sizeof *d);                                                                       \
+        } else if (step == 0 && bits != 16 && n * (int64_t)sizeof *d >= WALK_RUN_BYTES) {                              \
+            wick_convert_kernels(wick_tier_current())->fill(bits / 8, d, s, (size_t)n);                                \
         } else if (step == 0) {                                                                                        \
             const uint##bits##_t v = *s;                                                                               \
             for (int64_t i = 0; i < n; i++) d[i] = v;                                                                  \

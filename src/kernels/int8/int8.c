@@ -119,6 +119,7 @@ static void prepare(wick_int8 *p, const wick_tuning *tuning) {
     p->packed = p->scratch = p->scratch_pack = 0;
     p->few = !few_refused(p, q);
     p->late_zero &= !p->few; /* which packs nothing */
+    p->late_scale &= !p->few;
     p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
     p->padded = p->piece = (int64_t)WICK_ALIGN_UP(p->k, q->along);
     p->pieces = 1;
@@ -201,7 +202,8 @@ void wick_int8_prepare(wick_int8 *p, const wick_tuning *tuning) {
     tuning = wick_tuning_or_default(tuning);
     p->depthwise = p->conv && !depthwise_refused(p);
     p->split_room = 0;
-    p->late_zero &= p->keep && p->result == WICK_INT8_I32;
+    p->late_zero &= p->keep && p->result <= WICK_INT8_F32;
+    p->late_scale &= p->keep && p->result == WICK_INT8_F32 && (!p->has_bias || p->bias_is_f32);
     prepare(p, tuning);
     if (p->kernel->wide && p->tasks) {
         int64_t most = 0;
@@ -244,26 +246,36 @@ void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const in
     const float *const real_bias = real ? (const float *)d->bias + channel : NULL;
     const int32_t *const whole_bias = whole ? (const int32_t *)d->bias + channel : NULL;
     for (int64_t i = 0; i < n; i++) {
-        const float scale = *d->a_scale * d->b_scale[p->b_scale_each ? channel + i : 0];
+        const float scale = (p->late_scale ? 1 : *d->a_scale) * d->b_scale[p->b_scale_each ? channel + i : 0];
         to->scale[j + i] = quantised ? scale / *d->c_scale : scale;
-        to->bias[j + i] = quantised ? 0 : real ? real_bias[i] : whole ? (float)whole_bias[i] * scale : 0;
+        to->bias[j + i] = quantised ? 0 : real ? real_bias[i] : whole ? (float)whole_bias[i] * scale : -0.0f;
         if (quantised && p->has_bias)
             offset[i] = (int32_t)((uint32_t)offset[i] +
                                   (uint32_t)(real ? rounded((double)(real_bias[i] / scale)) : whole_bias[i]));
     }
 }
 
-void wick_int8_reserve_late(wick_int8 *p, size_t *at, int64_t n) {
-    if (p->late_zero) p->at_late = reserve(at, (size_t)n * sizeof(int32_t));
+void wick_int8_reserve_late(wick_int8 *p, size_t *at, int64_t width) {
+    const size_t each = (size_t)width * sizeof(int32_t);
+    if (p->late_zero || p->late_scale) p->at_late = reserve(at, (size_t)(p->late_zero + p->late_scale) * each);
 }
-int8_columns wick_int8_late_columns(const wick_int8 *p, const wick_int8_data *d, int8_columns packed, int64_t n,
-                                    char *scratch) {
-    if (!p->late_zero) return packed;
-    const uint32_t za = (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
-    int32_t *offset = (int32_t *)(void *)(scratch + p->at_late);
-    for (int64_t j = 0; j < n; j++)
-        offset[j] = (int32_t)((uint32_t)packed.zero[j] * all - za * (uint32_t)packed.offset[j]);
-    packed.offset = offset;
+int8_columns wick_int8_late_columns(const wick_int8 *p, const wick_int8_data *d, int8_columns packed, int64_t width,
+                                    int64_t first, int64_t n, char *scratch) {
+    int32_t *at = (int32_t *)(void *)(scratch + p->at_late);
+    if (p->late_zero) {
+        const uint32_t za = (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)),
+                       all = za * (uint32_t)p->k;
+        const int32_t *zero = packed.zero, *sums = packed.offset;
+        for (int64_t j = first; j < first + n; j++)
+            at[j] = (int32_t)((uint32_t)zero[j] * all - za * (uint32_t)sums[j]);
+        packed.offset = at;
+        at += width;
+    }
+    if (p->late_scale) {
+        float *scale = (float *)(void *)at;
+        for (int64_t j = first; j < first + n; j++) scale[j] = *d->a_scale * packed.scale[j];
+        packed.scale = scale;
+    }
     return packed;
 }
 
@@ -499,7 +511,8 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
         char *const packed = p->own ? (char *)scratch + p->at_panel : (char *)d->packed + (size_t)group * p->packed;
         const int8_columns columns =
             p->own ? wick_int8_columns_at(p, scratch, q->nr)
-                   : wick_int8_late_columns(p, d, wick_int8_columns_at(p, packed, width_of(p)), p->n, scratch);
+                   : wick_int8_late_columns(p, d, wick_int8_columns_at(p, packed, width_of(p)), width_of(p),
+                                            column * p->cols, j1 - column * p->cols, scratch);
         if (p->own) wick_int8_set_bounds(p, d, &columns);
         wick_int8_tile tile = {.pieces = 1, .piece = first, .steps = p->padded / q->group, .a_row = bytes};
         const char *a = (const char *)laid;

@@ -127,11 +127,12 @@ int8_columns wick_int8_columns_at(const wick_int8 *p, void *packed, int64_t n);
 void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j,
                            int64_t channel, int64_t n, const int32_t *sums);
 void wick_int8_set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to);
-/* If a_zero comes late: what is packed has sums in the place of offsets. Reserves scratch for n columns; n columns as
- * finishing wants them. Otherwise nothing, and what is packed. */
-void wick_int8_reserve_late(wick_int8 *p, size_t *at, int64_t n);
-int8_columns wick_int8_late_columns(const wick_int8 *p, const wick_int8_data *d, int8_columns packed, int64_t n,
-                                    char *scratch);
+/* If a_zero comes late: what is packed has sums in the place of offsets; if a_scale does, scales of B. Reserves scratch
+ * for `width` columns; columns [first, first + n) as finishing wants them, in their places. Otherwise nothing, and what
+ * is packed. */
+void wick_int8_reserve_late(wick_int8 *p, size_t *at, int64_t width);
+int8_columns wick_int8_late_columns(const wick_int8 *p, const wick_int8_data *d, int8_columns packed, int64_t width,
+                                    int64_t first, int64_t n, char *scratch);
 static inline int32_t wick_int8_byte(const void *p, bool is_signed, int64_t i) {
     return !p ? 0 : is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i];
 }

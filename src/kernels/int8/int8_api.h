@@ -4,7 +4,7 @@
  *         however it is computed
  *
  * I32: c = s. With scale[j] = a_scale b_scale[j]:
- * F32: c = s scale[j] + bias[j]
+ * F32: c = s scale[j] + bias[j], each rounded; without a bias c = s scale[j], also where that is -0
  * U8, I8: c = zero + round(clamp((s + bias[j]) (scale[j] / c_scale))), to nearest even, all in f32 but for the sum; the
  * bias is i32, or f32 and then rounded to whole scale[j]. The bounds are those of the dtype, and of real numbers low
  * and high.
@@ -30,8 +30,9 @@ typedef struct wick_int8 {
     int64_t b_count;                    /* B's that are packed: of a batch, or groups */
     bool conv;
     bool keep; /* B is packed once, for many products */
-    /* a_zero is another one in each of them, and only wick_int8_run reads it; I32, and zero points of B stay */
+    /* a_zero is another one in each of them, and only wick_int8_run reads it; I32 and F32, and zero points of B stay */
     bool late_zero;
+    bool late_scale; /* a_scale likewise; F32, and scales of B and a bias, f32 or none, stay */
     /* B as it is while the product is prepared, or NULL: by it the way to multiply is chosen. It may be another B that
      * is packed later. NULL again afterwards. */
     const void *known;

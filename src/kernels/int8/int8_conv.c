@@ -233,7 +233,7 @@ static void lay_out(const wick_int8 *p, const uint8_t *image, const block *b, co
 void wick_int8_run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
     const wick_int8_kernel *q = p->kernel;
     const int8_columns columns = wick_int8_late_columns(p, d, wick_int8_columns_at(p, d->packed, p->packed_width),
-                                                        p->packed_width, scratch);
+                                                        p->packed_width, 0, p->packed_width, scratch);
     const woven w = woven_of(p);
     const int64_t n = p->groups, size = p->result < WICK_INT8_U8 ? 4 : 1, pitch = pitch_of(p), set = woven_bytes(p, &w),
                   most = WICK_MAX(CONV_SUMS / p->packed_width, 4) * p->fold;
@@ -315,8 +315,8 @@ void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const w
         const int64_t line = p->stride[1] * pitch;
         const char *const packed = (const char *)d->packed + (size_t)group * p->packed;
         const int8_columns columns = wick_int8_late_columns(
-            p, d, wick_int8_columns_at(p, (char *)d->packed + (size_t)group * p->packed, p->packed_width), p->n,
-            scratch);
+            p, d, wick_int8_columns_at(p, (char *)d->packed + (size_t)group * p->packed, p->packed_width),
+            p->packed_width, column * p->cols, j1 - column * p->cols, scratch);
         const char *const a =
             (p->in_place ? (const char *)d->a + (b.z * p->stride[0] * p->in[1] + b.y0 * p->stride[1]) * pitch +
                                b.x0 * tile.a_row

@@ -251,6 +251,62 @@ static void top_of_short(const wick_sorting *s, const char *x, void *scratch) {
     sort_packed(s, scratch, other, s->k);
 }
 
+enum { FEW = 16, FEW_BLOCK = 16 };
+typedef float four_floats __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t four_integers __attribute__((vector_size(16), aligned(4), may_alias));
+/* Might an element of a block come before v in order? Of floats NaN might, and before NaN all. */
+#define MIGHT(T, V, name)                                                                            \
+    static bool name(bool descending, const void *block, const void *v) {                            \
+        const V *x = block, last = (V){0} + *(const T *)v;                                           \
+        four all = ~(four){0};                                                                       \
+        uint64_t part[2];                                                                            \
+        if (descending)                                                                              \
+            for (int i = 0; i < FEW_BLOCK / 4; i++) all &= x[i] <= last;                             \
+        else                                                                                         \
+            for (int i = 0; i < FEW_BLOCK / 4; i++) all &= x[i] >= last;                             \
+        memcpy(part, &all, sizeof part);                                                             \
+        return (part[0] & part[1]) != UINT64_MAX;                                                    \
+    }
+MIGHT(float, four_floats, might_f32)
+MIGHT(int32_t, four_integers, might_i32)
+
+static uint64_t narrow_of(const wick_sorting *s, const char *x, int64_t at) {
+    const uint32_t flip = s->descending ? UINT32_MAX : 0,
+                   key = s->type == WICK_CF32 ? wick_sort_key_f32(((const float *)(const void *)x)[at])
+                                              : wick_sort_key_i32(((const int32_t *)(const void *)x)[at]);
+    return (uint64_t)(key ^ flip) << 32 | (uint64_t)at;
+}
+/* best[0..have), in order, takes another one. */
+static void put_best(uint64_t *best, int64_t have, uint64_t e) {
+    for (; have > 0 && best[have - 1] > e; have--) best[have] = best[have - 1];
+    best[have] = e;
+}
+/* The first k of row x[begin, begin + n), for few of them: they are kept in order, and blocks are looked at for what
+ * comes before the last of them. False: so many did, one after the other, that another way is faster. */
+static bool top_few(const wick_sorting *s, const char *x, int64_t begin, int64_t n, uint64_t *best) {
+    const int64_t k = s->k, end = begin + n;
+    if (s->wide || k > FEW || n < k) return false;
+    int64_t at = begin, better = 0;
+    for (; at < begin + k; at++) put_best(best, at - begin, narrow_of(s, x, at));
+    while (at < end) {
+        const int64_t stop = WICK_MIN(end, at + FEW_BLOCK);
+        const char *last = x + 4 * (best[k - 1] & UINT32_MAX);
+        if (stop == at + FEW_BLOCK &&
+            !(s->type == WICK_CF32 ? might_f32 : might_i32)(s->descending, x + 4 * at, last)) {
+            at = stop;
+            continue;
+        }
+        for (; at < stop; at++) {
+            const uint64_t e = narrow_of(s, x, at);
+            if (e >= best[k - 1]) continue;
+            put_best(best, k - 1, e);
+            better++;
+        }
+        if (better > 4 * k + n / 8) return false;
+    }
+    return true;
+}
+
 /* The first k of row x[begin, begin + n), in order, at the front of scratch. Returns how many there are. */
 static int64_t top_of(const wick_sorting *s, const char *x, int64_t begin, int64_t n, void *scratch) {
     enum { BLOCK = 64 };
@@ -259,6 +315,7 @@ static int64_t top_of(const wick_sorting *s, const char *x, int64_t begin, int64
     void *other = (char *)scratch + (size_t)room * size;
     int64_t have = 0;
     bool full = false; /* scratch starts with the best k so far, in order */
+    if (top_few(s, x, begin, n, scratch)) return k;
     for (int64_t at = begin; at < begin + n; at += BLOCK) {
         const int64_t count = WICK_MIN(BLOCK, begin + n - at);
         wide block[BLOCK];
@@ -297,7 +354,7 @@ static void run_rows(const wick_sorting *s, int64_t begin, int64_t end, const ch
     for (int64_t r = begin; r < end; r++) {
         const char *row = x + (size_t)(r * s->n) * elem;
         if (s->mode == TOP && s->n <= SELECT_MOST) {
-            top_of_short(s, row, scratch);
+            if (!top_few(s, row, 0, s->n, scratch)) top_of_short(s, row, scratch);
         } else if (s->mode == TOP) {
             top_of(s, row, 0, s->n, scratch);
         } else {

@@ -10,13 +10,15 @@ static inline uint32_t wick_sort_key_f32(float v) {
     uint32_t bits;
     v += 0.0f; /* -0 becomes 0 */
     memcpy(&bits, &v, sizeof bits);
-    return v != v ? UINT32_MAX : bits >> 31 ? ~bits : bits | 1u << 31;
+    bits ^= (0 - (bits >> 31)) | 1u << 31; /* without a branch on signs, which no CPU foresees */
+    return v != v ? UINT32_MAX : bits;
 }
 static inline uint64_t wick_sort_key_f64(double v) {
     uint64_t bits;
     v += 0.0;
     memcpy(&bits, &v, sizeof bits);
-    return v != v ? UINT64_MAX : bits >> 63 ? ~bits : bits | 1ull << 63;
+    bits ^= (0 - (bits >> 63)) | 1ull << 63;
+    return v != v ? UINT64_MAX : bits;
 }
 static inline uint32_t wick_sort_key_i32(int32_t v) { return (uint32_t)v ^ 1u << 31; }
 static inline uint64_t wick_sort_key_i64(int64_t v) { return (uint64_t)v ^ 1ull << 63; }

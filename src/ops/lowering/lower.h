@@ -83,6 +83,7 @@ typedef enum wick_step_kind {
     WICK_STEP_TRIANGLE,
     WICK_STEP_RAVEL,
     WICK_STEP_TREES,
+    WICK_STEP_RANGING,
     WICK_STEP_CHANNEL_LOOP, /* of executed steps alone (exec/rewrite) */
     WICK_STEP_KINDS
 } wick_step_kind;

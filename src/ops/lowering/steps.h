@@ -245,6 +245,12 @@ typedef struct wick_step_ravel {
     int64_t dims[WICK_MAX_DIMS], count;
 } wick_step_ravel;
 
+/* RANGING, its last stage: x, q, scale, zero, then what stages share, if there are two. */
+typedef struct wick_step_ranging {
+    wick_ranging ranging;
+    int stage;
+} wick_step_ranging;
+
 /* TREES: wick_forest; x, nodes, splits, roots, targets, weights, the result. */
 
 /* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments

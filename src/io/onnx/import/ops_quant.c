@@ -150,6 +150,7 @@ static void dequantize(onnx_call *c) {
 /* The range has 0 in it, so that NaN, which it passes over, is 0 there; of a range of nothing the scale is 1. NaN
  * itself becomes 0. All of it as ONNX Runtime. */
 wick_tensor *wick_onnx_quantise_range(wick_tensor *x, wick_tensor **scale, wick_tensor **point) {
+    if (wick_tensor_dtype(x) == WICK_F32) return wick_quantize_dynamic(x, scale, point);
     wick_tensor *zero = wick_like(x, 0), *high = zero, *low = zero;
     if (wick_tensor_count(x)) {
         high = wick_max(wick_fmax(x, zero), WICK_ALL_AXES, false);
@@ -202,11 +203,8 @@ static void matmul_integer(onnx_call *c) {
                 *zb = wick_onnx_optional(c, 3);
     if (!b || c->status != WICK_OK) return;
     if (is_one(za) && is_row(zb, wick_tensor_rank(b) > 1 ? wick_tensor_dim(b, -1) : 1)) {
-        wick_tensor *b_zero = wick_onnx_zero_point(c, 3);
-        const bool known = !c->in[1]->dynamic && (!zb || !c->in[3]->dynamic) && za && c->in[2]->dynamic,
-                   matrices = wick_tensor_rank(a) > 1 && wick_tensor_rank(b) > 1;
-        wick_tensor *sums = known && matrices ? wick_onnx_column_sums(b, b_zero) : NULL;
-        wick_onnx_set(c, 0, wick_onnx_byte_product(a, wick_onnx_zero_point(c, 2), b, b_zero, sums));
+        const wick_int8_options o = {.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 3)};
+        wick_onnx_set(c, 0, wick_int8_matmul(a, b, &o));
         return;
     }
     a = centred(c, a, za, WICK_MAX(wick_tensor_rank(a) - 2, 0)); /* zero points of rows */
