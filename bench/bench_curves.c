@@ -57,7 +57,8 @@ static wick_tensor *resnet8_loss(run *r, wick_tensor *const *in) {
 }
 static void resnet8_draw(run *r, int64_t batch) {
     (void)batch;
-    while (wick_loader_next(r->loader, r->data[0], r->data[1]) == 0) continue; /* the epoch's end */
+    int64_t n = 0;
+    while (wick_loader_next(r->loader, r->data[0], r->data[1], &n) == WICK_OK && n == 0) continue; /* the epoch's end */
 }
 
 /* ---- the LSTM ---------------------------------------------------------------------------------------------------- */

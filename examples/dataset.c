@@ -92,13 +92,12 @@ int main(void) {
         sum += (double)right;
         at += batch.count;
         if (at != COUNT + 10 * BATCH) continue;
-        int64_t of_epoch, sample; /* what a checkpoint would keep */
-        wick_loader_position(loader, &of_epoch, &sample);
+        const wick_loader_place place = wick_loader_position(loader); /* what a checkpoint would keep */
         wick_loader_free(&loader);
         loading.workers = 2;
         CHECK(wick_loader_new(ctx, set, &loading, &loader));
-        CHECK(wick_loader_seek(loader, of_epoch, sample));
-        printf("goes on in epoch %lld behind sample %lld\n", (long long)of_epoch + 1, (long long)sample);
+        CHECK(wick_loader_return(loader, place));
+        printf("goes on in epoch %lld behind sample %lld\n", (long long)place.epoch + 1, (long long)place.sample);
     }
     wick_loader_stats stats;
     wick_loader_get_stats(loader, &stats);

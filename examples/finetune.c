@@ -76,8 +76,11 @@ int main(int argc, char **argv) {
         /* but for the first time, all of the training images; then all of the test images */
         for (int i = epoch > 0; i >= 0; i--) {
             double sum = 0;
-            for (; wick_loader_next(loader[i], x, y) > 0; sum += (double)value)
-                STOP_IF(wick_run(work[i], (const void *[]){x, y}, (void *[]){&value}), wick_workspace_error(work[i]));
+            for (int64_t n = 1; n; sum += n ? (double)value : 0) { /* n 0: the epoch has ended */
+                CHECK(wick_loader_next(loader[i], x, y, &n));
+                STOP_IF(n && wick_run(work[i], (const void *[]){x, y}, (void *[]){&value}),
+                        wick_workspace_error(work[i]));
+            }
             if (!i) printf("accuracy after %d epochs: %.4f\n", epoch, sum / (double)wick_loader_batches(loader[i]));
         }
     free(x);

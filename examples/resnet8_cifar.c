@@ -99,7 +99,7 @@ int main(int argc, char **argv) {
             double losses = 0, rights = 0;
             CHECK(wick_loader_seek(loader[i], epoch, 0));
             for (int64_t k = 0; k < batches[i]; k++, losses += (double)loss, rights += (double)right) {
-                wick_loader_next(loader[i], x, y);
+                CHECK(wick_loader_next(loader[i], x, y, NULL));
                 STOP_IF(wick_run(work[i], (const void *[]){x, y}, (void *[]){&loss, &right}),
                         wick_workspace_error(work[i]));
             }

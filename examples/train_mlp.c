@@ -52,8 +52,11 @@ int main(int argc, char **argv) {
     for (int epoch = 0; epoch < (argc > 2 ? atoi(argv[2]) : 5); epoch++)
         for (int i = 0; i < 2; i++) { /* all of the training images, then all of the test images */
             double sum = 0;
-            for (; wick_loader_next(loader[i], x, y) > 0; sum += (double)value)
-                STOP_IF(wick_run(work[i], (const void *[]){x, y}, (void *[]){&value}), wick_workspace_error(work[i]));
+            for (int64_t n = 1; n; sum += n ? (double)value : 0) { /* n 0: the epoch has ended */
+                CHECK(wick_loader_next(loader[i], x, y, &n));
+                STOP_IF(n && wick_run(work[i], (const void *[]){x, y}, (void *[]){&value}),
+                        wick_workspace_error(work[i]));
+            }
             printf(i ? "  accuracy %.4f\n" : "loss %.4f", sum / (double)wick_loader_batches(loader[i]));
         }
 }

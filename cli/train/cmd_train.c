@@ -226,6 +226,12 @@ static int step_failed(training *t, wick_status status, const char *error, int64
                     (long long)number + 1, first, why, t->r.last);
 }
 
+/* How far it came in the data, for the next checkpoint. */
+static void keep_place(training *t) {
+    const wick_loader_place place = wick_loader_position(t->t.loader);
+    t->r.state.epoch = place.epoch, t->r.state.sample = place.sample;
+}
+
 static int one_step(training *t, int64_t n, double start) {
     run_state *state = &t->r.state;
     trainer_result result;
@@ -246,7 +252,7 @@ static int one_step(training *t, int64_t n, double start) {
     const int shown = curves_step(&t->curves, state->step, n, (double)result.loss,
                                   training_of_classes(t) ? (double)result.correct / (double)n : (double)NAN, rate);
     if (shown != CLI_OK) return shown;
-    wick_loader_position(t->t.loader, &state->epoch, &state->sample);
+    keep_place(t);
     show_progress(t, (double)result.loss, rate);
     bool due = t->o->of_train.save_every > 0 && state->step % t->o->of_train.save_every == 0;
     return due ? checkpoint(t) : CLI_OK;
@@ -354,7 +360,7 @@ static bool judge(training *t, double loss, double score) {
 
 static int end_epoch(training *t) {
     run_state *state = &t->r.state;
-    wick_loader_position(t->t.loader, &state->epoch, &state->sample);
+    keep_place(t);
     state->train_loss = state->loss_sum / (double)state->seen;
     state->train_accuracy = (double)state->correct / (double)state->seen;
     state->loss_sum = 0;

@@ -497,6 +497,49 @@ static wick_status open_others(wick_context *ctx, const char *data, const char *
     return status != WICK_OK && status == first ? wick_context_fail(ctx, first, "%s", why) : status;
 }
 
+/* Refuses tasks that learn from folders alone. */
+static wick_status check_file_task(wick_context *ctx, const char *data, int task) {
+    if (task == TASK_SEGMENT || task == TASK_DENSE)
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                 "%s: --task %s learns from a folder of pictures and %s, not from a table or tensors",
+                                 data, task == TASK_DENSE ? "dense" : "segment",
+                                 task == TASK_DENSE ? "maps" : "masks");
+    if (task == TASK_EMBED)
+        return wick_context_fail(
+            ctx, WICK_ERR_UNSUPPORTED,
+            "%s: --task embed learns from folders of pictures or recordings, one for each identity, "
+            "not from a table or tensors",
+            data);
+    return WICK_OK;
+}
+
+/* What a file holds: rows, texts, tensors. */
+static wick_status open_file(wick_context *ctx, const char *file, const char *split, const source_options *so,
+                             bool parted, bool lines, owned *o) {
+    const bool table = is_table(file) || source_is_relation(file),
+               heads = so->task == TASK_HEADS || (!lines && so->task == TASK_AUTO && !so->coding && !so->window &&
+                                                  table && source_targets_differ(ctx, file, so)),
+               text = !heads && (lines || source_is_text(file, so));
+    if (heads && so->task == TASK_AUTO)
+        talk("%s: --target names texts and numbers: each is learned as a head of its own (--task heads)", file);
+    wick_status status = heads && table ? source_open_headed_table(ctx, file, so, parted, o)
+                         : heads        ? source_open_headed_tensors(ctx, file, split, so, parted, o)
+                         : lines        ? source_open_lines(ctx, file, split, so, parted, o)
+                         : text         ? source_open_text(ctx, file, split, so, parted, o)
+                         : table        ? source_open_table(ctx, file, so, parted, o)
+                                     : source_open_tensors(ctx, file, split, so, parted, o);
+    if (status == WICK_ERR_SHAPE && !table && !lines) { /* of rows, not of pictures */
+        char why[512];
+        snprintf(why, sizeof why, "%s", wick_context_error(ctx));
+        status = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: %s", file, why);
+    }
+    if (status == WICK_OK && so->window)
+        status = source_make_windows(ctx, file, split, so, parted, o);
+    else if (status == WICK_OK && parted && !o->divided && !text)
+        status = take_part(ctx, split, so->task, o);
+    return status;
+}
+
 wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *so, char **coding,
                         wick_dataset **out) {
     owned o = {0};
@@ -524,20 +567,10 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
         return wick_context_fail(ctx, file ? WICK_ERR_UNSUPPORTED : WICK_ERR_IO,
                                  "%s: --window is for a table (.csv, .tsv) whose rows lie in order of time", data);
     }
-    if (file && (so->task == TASK_SEGMENT || so->task == TASK_DENSE)) {
+    wick_status status = file ? check_file_task(ctx, data, so->task) : WICK_OK;
+    if (status != WICK_OK) {
         free(file);
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
-                                 "%s: --task %s learns from a folder of pictures and %s, not from a table or tensors",
-                                 data, so->task == TASK_DENSE ? "dense" : "segment",
-                                 so->task == TASK_DENSE ? "maps" : "masks");
-    }
-    if (file && so->task == TASK_EMBED) {
-        free(file);
-        return wick_context_fail(
-            ctx, WICK_ERR_UNSUPPORTED,
-            "%s: --task embed learns from folders of pictures or recordings, one for each identity, "
-            "not from a table or tensors",
-            data);
+        return status;
     }
     const bool parted = file && strcmp(file, data) == 0,
                lines = file && is_table(file) && source_has_lines(ctx, file, so);
@@ -550,48 +583,22 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
             "or %s.tsv of a folder (path, tab, text)",
             data, split);
     }
-    wick_status status = WICK_OK;
-    if (file) {
-        const bool table = is_table(file) || source_is_relation(file),
-                   heads = so->task == TASK_HEADS || (!lines && so->task == TASK_AUTO && !so->coding && !so->window &&
-                                                      table && source_targets_differ(ctx, file, so)),
-                   text = !heads && (lines || source_is_text(file, so));
-        if (heads && so->task == TASK_AUTO)
-            talk("%s: --target names texts and numbers: each is learned as a head of its own (--task heads)", file);
-        status = heads && table ? source_open_headed_table(ctx, file, so, parted, &o)
-                 : heads        ? source_open_headed_tensors(ctx, file, split, so, parted, &o)
-                 : lines        ? source_open_lines(ctx, file, split, so, parted, &o)
-                 : text         ? source_open_text(ctx, file, split, so, parted, &o)
-                 : table        ? source_open_table(ctx, file, so, parted, &o)
-                                : source_open_tensors(ctx, file, split, so, parted, &o);
-        if (status == WICK_ERR_SHAPE && !table && !lines) { /* of rows, not of pictures */
-            char why[512];
-            snprintf(why, sizeof why, "%s", wick_context_error(ctx));
-            status = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: %s", file, why);
-        }
-        if (status == WICK_OK && so->window)
-            status = source_make_windows(ctx, file, split, so, parted, &o);
-        else if (status == WICK_OK && parted && !o.divided && !text)
-            status = take_part(ctx, split, so->task, &o);
-    } else if (paired) {
-        bool whole = false;
+    bool whole = false; /* what was opened has all parts */
+    if (file)
+        status = open_file(ctx, file, split, so, parted, lines, &o);
+    else if (paired)
         status = source_open_pairs(ctx, data, split, so, &o, &whole);
-        if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
-    } else if (boxes || points) {
-        bool whole = false;
-        status = boxes ? source_open_boxes(ctx, data, split, so, &o, &whole)
-                       : source_open_points(ctx, data, split, so, &o, &whole);
-        if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
-    } else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split))) {
-        bool whole = false;
+    else if (boxes)
+        status = source_open_boxes(ctx, data, split, so, &o, &whole);
+    else if (points)
+        status = source_open_points(ctx, data, split, so, &o, &whole);
+    else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split)))
         status = source_open_masks(ctx, data, split, so, &o, &whole);
-        if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
-    } else if (so->task == TASK_DENSE || (so->task == TASK_AUTO && source_has_maps(ctx, data, split))) {
-        bool whole = false;
+    else if (so->task == TASK_DENSE || (so->task == TASK_AUTO && source_has_maps(ctx, data, split)))
         status = source_open_maps(ctx, data, split, so, &o, &whole);
-        if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
-    } else
+    else
         status = open_others(ctx, data, split, so, &o, out);
+    if (status == WICK_OK && whole) status = take_part(ctx, split, so->task, &o);
     if (!file && status == WICK_OK &&
         (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL || so->task == TASK_HEADS)) {
         wick_dataset_free(out);

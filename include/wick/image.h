@@ -57,6 +57,15 @@ typedef struct wick_interpolate_options {
 WICK_API wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int64_t *size,
                                        const wick_interpolate_options *options);
 
+/* Three rules of wick_interpolate by name, for images: how output o of an axis is made, from `in` values to `out`. */
+typedef enum wick_resize_mode {
+    WICK_RESIZE_NEAREST,       /* x[floor(o in / out)]: ASYMMETRIC with ROUND_FLOOR */
+    WICK_RESIZE_LINEAR,        /* between the values around (o + 0.5) in / out - 0.5, which stays inside: HALF_PIXEL */
+    WICK_RESIZE_LINEAR_CORNERS /* between those around o (in - 1) / (out - 1), so that the ends stay: ALIGN_CORNERS */
+} wick_resize_mode;
+/* wick_interpolate of the last 1 to 3 dims of x [N, C, dims], all of them, to size. Linear modes need floats. */
+WICK_API wick_tensor *wick_resize(wick_tensor *x, const int64_t *size, wick_resize_mode mode);
+
 /* ---- windows as tensors ------------------------------------------------------------------------------------------ */
 
 /* x [.., extent, ..] -> [.., count, .., size]: window c of the axis holds elements c step + k dilation. PyTorch's
@@ -174,6 +183,7 @@ WICK_API wick_tensor *wick_nms(wick_tensor *boxes, wick_tensor *scores, double o
 #define wick_nms_padded(...) WICK_TENSOR_HERE(wick_nms_padded(__VA_ARGS__))
 #define wick_non_max_suppression(...) WICK_TENSOR_HERE(wick_non_max_suppression(__VA_ARGS__))
 #define wick_nms(...) WICK_TENSOR_HERE(wick_nms(__VA_ARGS__))
+#define wick_resize(...) WICK_TENSOR_HERE(wick_resize(__VA_ARGS__))
 #define wick_interpolate(...) WICK_TENSOR_HERE(wick_interpolate(__VA_ARGS__))
 /* clang-format on */
 #endif

@@ -120,23 +120,22 @@ typedef struct wick_batch {
 WICK_API WICK_MUST_CHECK wick_status wick_loader_take(wick_loader *loader, wick_batch *batch);
 /* Dtype and dims of field k of a batch of `batch`; of a dim that varies, -1. NULL outside. */
 WICK_API const wick_spec *wick_loader_field(const wick_loader *loader, int field);
-/* The same batch in the caller's memory: x (batch x first field) and y (batch x second one, or NULL); returns how many
- * samples, 0 at the end of the epoch, -1 on a failure. For fields whose dims are fixed. */
-WICK_API int64_t wick_loader_next(wick_loader *loader, void *x, void *y);
+/* The same batch in the caller's memory: x (batch x first field) and y (batch x second one), each may be NULL. *count
+ * (or NULL): how many samples, 0 at the end of the epoch and on a failure. For fields whose dims are fixed. */
+WICK_API WICK_MUST_CHECK wick_status wick_loader_next(wick_loader *loader, void *x, void *y, int64_t *count);
 /* per epoch; with buckets and ranks, of this one; -1: of a stream, whose end is not known */
 WICK_API int64_t wick_loader_batches(const wick_loader *loader);
 
-/* The place, for checkpoints: the epoch and how many of its samples were handed out. */
-WICK_API void wick_loader_position(const wick_loader *loader, int64_t *epoch, int64_t *sample);
-WICK_API WICK_MUST_CHECK wick_status wick_loader_seek(wick_loader *loader, int64_t epoch, int64_t sample);
-/* The same with as_ready: sample is where the first batch begins that was not handed out, and bit k of ahead says that
- * the k-th batch from there was. */
+/* The place, for checkpoints: the epoch and how many of its samples were handed out. With as_ready sample is where the
+ * first batch begins that was not, and bit k of ahead says that the k-th batch from there was; otherwise ahead is 0. */
 typedef struct wick_loader_place {
     int64_t epoch, sample;
     uint64_t ahead;
 } wick_loader_place;
-WICK_API wick_loader_place wick_loader_where(const wick_loader *loader);
+WICK_API wick_loader_place wick_loader_position(const wick_loader *loader);
 WICK_API WICK_MUST_CHECK wick_status wick_loader_return(wick_loader *loader, wick_loader_place place);
+/* To that place, with no batch ahead of it. */
+WICK_API WICK_MUST_CHECK wick_status wick_loader_seek(wick_loader *loader, int64_t epoch, int64_t sample);
 
 /* The size that follows a batch that took so many seconds: above the target 3/4 of it, rounded down, at least 1; below
  * half of it 5/4, rounded up, at most `most`; else the same. */

@@ -94,16 +94,6 @@ WICK_API wick_tensor *wick_flip(wick_tensor *x, int n, const int *axes);
 /* before[i] and after[i] times `value` around axis i; below 0 so many elements are cut off instead. Counts for every
  * axis; after NULL: as before: wick_pad(x, WICK_DIMS(0, 0, 1, 1), NULL, 0). value is converted as by wick_cast. */
 WICK_API wick_tensor *wick_pad(wick_tensor *x, int rank, const int64_t *before, const int64_t *after, double value);
-/* How output o of an axis is made, from `in` values to `out`. */
-typedef enum wick_resize_mode {
-    WICK_RESIZE_NEAREST,       /* x[floor(o in / out)] */
-    WICK_RESIZE_LINEAR,        /* between the values around (o + 0.5) in / out - 0.5, which stays inside */
-    /* between those around o (in - 1) / (out - 1): the ends stay where they are (align_corners) */
-    WICK_RESIZE_LINEAR_CORNERS
-} wick_resize_mode;
-/* The last 1 to 3 dims of x [N, C, dims] to size, an axis after the other: PyTorch's interpolate. Linear modes need
- * floats. wick_interpolate (wick/image.h) has every other rule. */
-WICK_API wick_tensor *wick_resize(wick_tensor *x, const int64_t *size, wick_resize_mode mode);
 
 /* ---- normalisation ----------------------------------------------------------------------------------------------- */
 WICK_API wick_tensor *wick_softmax(wick_tensor *x, int axis);
@@ -253,7 +243,6 @@ WICK_API WICK_MUST_CHECK wick_status wick_check_finite(wick_tensor *x);
 #define wick_adaptive_avg_pool(...) WICK_TENSOR_HERE(wick_adaptive_avg_pool(__VA_ARGS__))
 #define wick_flip(...) WICK_TENSOR_HERE(wick_flip(__VA_ARGS__))
 #define wick_pad(...) WICK_TENSOR_HERE(wick_pad(__VA_ARGS__))
-#define wick_resize(...) WICK_TENSOR_HERE(wick_resize(__VA_ARGS__))
 #define wick_softmax(...) WICK_TENSOR_HERE(wick_softmax(__VA_ARGS__))
 #define wick_log_softmax(...) WICK_TENSOR_HERE(wick_log_softmax(__VA_ARGS__))
 #define wick_layer_norm(...) WICK_TENSOR_HERE(wick_layer_norm(__VA_ARGS__))

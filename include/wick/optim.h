@@ -106,8 +106,8 @@ typedef struct wick_average {
     bool buffers;
 } wick_average;
 
-/* Stands for exactly 0 where 0 means the default: .beta1 = WICK_ZERO. It is the smallest normal number. */
-#define WICK_ZERO 2.2250738585072014e-308
+/* Stands for 0 where 0 means the default: .beta1 = WICK_ZERO. It is 0, told apart by its sign. */
+#define WICK_ZERO (-0.0)
 
 struct wick_optim_options;
 /* Parameters whose names match a pattern (as wick_model_freeze's) and what is different about them. The first group

@@ -118,7 +118,7 @@ wick_status wick_place_threads(wick_context *ctx, const wick_placement *p, int t
     const bool list = p->pin == WICK_PIN_LIST;
     if (list && (!p->cpus || !wick_cpu_list_parse(p->cpus, &asked) || !wick_cpu_set_count(&asked)))
         return WICK_ERR_INVALID;
-    const int wanted = wick_cpu_set_count(&asked);
+    const int wanted = list ? wick_cpu_set_count(&asked) : 0;
     if (p->pin == WICK_PIN_NONE) {
     } else if (host) {
         note(ctx, "threads are the host's, and not pinned");

@@ -147,6 +147,23 @@ static wick_status lower_program_step(wick_lower *l, const wick_step *step, cons
     return WICK_OK;
 }
 
+/* An instruction for each of n nodes. Registers are the inputs, and then a result for each. */
+static void add_instructions(wick_fused *f, wick_node *const *body, size_t n, bool lone) {
+    f->n_reg = f->n_in;
+    for (size_t i = 0; i < n; i++) {
+        wick_node *b = body[i];
+        wick_fused_instr *instr = &f->instr[f->n_instr++];
+        instr->op = b->op->ew;
+        /* the last input: of where, c */
+        instr->type = (uint8_t)wick_ctype_of((wick_dtype)b->in[b->n_in - 1]->type.dtype);
+        instr->to = (uint8_t)wick_ctype_of((wick_dtype)b->out[0].type.dtype);
+        for (int k = 0; k < b->n_in; k++) instr->src[k] = (uint8_t)(lone ? k : (int)b->in[k]->id);
+        instr->dst = (uint8_t)f->n_reg;
+        if (!lone) b->out[0].id = (uint32_t)f->n_reg;
+        f->n_reg++;
+    }
+}
+
 wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const *body, size_t n_body,
                                wick_value *const *params, wick_value *const *results) {
     if (node->n_in > WICK_FUSED_MAX_IO || node->n_out > WICK_FUSED_MAX_IO || n_body > WICK_FUSED_MAX_OPS)
@@ -176,20 +193,8 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         broadcast_strides(&ins[i], space, f->in[i].strides);
         bytes += (double)wick_type_bytes(ins[i].type);
     }
-    f->n_reg = f->n_in;
-    bool lone = body[0] == node; /* then its inputs are its own, whose ids name operands, not registers */
-    for (size_t i = 0; i < n_body - reduces; i++) {
-        wick_node *b = body[i];
-        wick_fused_instr *instr = &f->instr[f->n_instr++];
-        instr->op = b->op->ew;
-        /* the last input: of where, c */
-        instr->type = (uint8_t)wick_ctype_of((wick_dtype)b->in[b->n_in - 1]->type.dtype);
-        instr->to = (uint8_t)wick_ctype_of((wick_dtype)b->out[0].type.dtype);
-        for (int k = 0; k < b->n_in; k++) instr->src[k] = (uint8_t)(lone ? k : (int)b->in[k]->id);
-        instr->dst = (uint8_t)f->n_reg;
-        if (!lone) b->out[0].id = (uint32_t)f->n_reg;
-        f->n_reg++;
-    }
+    const bool lone = body[0] == node; /* then its inputs are its own, whose ids name operands, not registers */
+    add_instructions(f, body, n_body - reduces, lone);
 
     double elements = (double)wick_type_count(space);
     for (int i = 0; i < f->n_out; i++) {

@@ -1,9 +1,10 @@
 /* defaults.c: what 0 in the options means. */
+#include <math.h>
+
 #include "optim/optim.h"
 
 void wick_by_default(double *value, double fallback) {
-    if (*value == 0) *value = fallback;
-    if (*value == WICK_ZERO) *value = 0;
+    if (*value == 0) *value = signbit(*value) ? 0 : fallback;
 }
 
 wick_optim_options wick_optim_defaults(const wick_optim_options *options) {

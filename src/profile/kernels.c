@@ -125,14 +125,14 @@ static void add_node(wick_profile *p, part_list *l, const wick_node *node, doubl
     if (!(sum > 0)) add_part(p, l, node, node->site, whole);
 }
 
-/* What a step's own arithmetic takes on one thread; of a rider only that: its operands are in cache. */
+/* What a step's own arithmetic takes on one thread; of an epilogue only that: its operands are in cache. */
 static double alone_ns(const wick_plan *plan, const wick_step *s) {
     wick_work w = wick_step_work(&plan->ctx->tuning, s, plan->buffers);
     if (s->rides) w.bytes = w.far_bytes = 0;
     return wick_work_ns(&plan->ctx->tuning, &w, 0, 1) - (s->rides ? (double)plan->ctx->tuning.cost_step_ns : 0);
 }
 
-/* The step that does what step i, a rider, is for: the one that has its program, or the nearest before it. */
+/* The step that does what step i, an epilogue, is for: the one that has its program, or the nearest before it. */
 static size_t host_of(const wick_plan *plan, size_t i) {
     size_t nearest = SIZE_MAX;
     for (size_t h = i; h-- > 0;) {

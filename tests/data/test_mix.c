@@ -190,8 +190,8 @@ TEST(a_run_resumed_within_an_epoch_mixes_what_an_undisturbed_one_mixes) {
     wick_loader_options o = {.batch = 5, .shuffle = true, .seed = 8, .transform = t};
     REQUIRE(wick_loader_new(ctx, set, &o, &whole) == WICK_OK);
     for (int at = 0; at < 2 * (COUNT + 4) / 5; at++) {
-        int64_t epoch, sample;
-        wick_loader_position(whole, &epoch, &sample);
+        const wick_loader_place there = wick_loader_position(whole);
+        const int64_t epoch = there.epoch, sample = there.sample;
         o.workers = at % 3;
         REQUIRE(wick_loader_new(ctx, set, &o, &part) == WICK_OK && wick_loader_seek(part, epoch, sample) == WICK_OK);
         REQUIRE(wick_loader_take(whole, &b) == WICK_OK && wick_loader_take(part, &c) == WICK_OK && b.count == c.count);

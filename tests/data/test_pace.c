@@ -77,7 +77,8 @@ TEST(a_batch_follows_a_latency_and_the_order_stays) {
                 wick_loader *other;
                 wick_batch next;
                 middle = k + b.count;
-                wick_loader_position(loader, &epoch, &sample);
+                const wick_loader_place there = wick_loader_position(loader);
+                epoch = there.epoch, sample = there.sample;
                 CHECK(epoch == 0 && sample == middle);
                 REQUIRE(wick_loader_new(ctx, set,
                                         &(wick_loader_options){.batch = 7, .shuffle = true, .seed = 4, .flip = true},

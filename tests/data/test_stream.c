@@ -176,7 +176,8 @@ TEST(a_place_is_come_back_to_with_another_number_of_workers) {
             REQUIRE(open_as(&g, &s, &o, &(wick_loader_options){.batch = 8, .workers = workers[stop % 4]}));
             take(g.loader, MOST, &all); /* epoch 0 */
             take(g.loader, stop, &t);
-            wick_loader_position(g.loader, &epoch, &place);
+            const wick_loader_place there = wick_loader_position(g.loader);
+            epoch = there.epoch, place = there.sample;
             CHECK(epoch == 1 && place == stop * 8);
             REQUIRE(open_as(&h, &again, &o, &(wick_loader_options){.batch = 8, .workers = workers[(stop + 1) % 4]}));
             REQUIRE(wick_loader_seek(h.loader, epoch, place) == WICK_OK);

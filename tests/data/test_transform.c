@@ -426,7 +426,8 @@ TEST(a_loader_applies_them_the_same_for_any_number_of_workers) {
         {.batch = COUNT, .seed = 3, .transform = same}};
     for (int i = 0; i < 2; i++) {
         REQUIRE(wick_loader_new(ctx, set, &ways[i], &loader) == WICK_OK);
-        CHECK(wick_loader_next(loader, i ? listed : plain, NULL) == COUNT);
+        int64_t n;
+        CHECK(wick_loader_next(loader, i ? listed : plain, NULL, &n) == WICK_OK && n == COUNT);
         wick_loader_free(&loader);
     }
     CHECK(memcmp(plain, listed, sizeof plain) == 0);

@@ -77,7 +77,8 @@ TEST(a_loader_resumed_anywhere_with_other_workers_continues) {
             o.workers = crews[at % 4];
             REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
             for (int i = 0; i < at; i++) CHECK(wick_loader_take(loader, &b) == WICK_OK);
-            wick_loader_position(loader, &epoch, &sample);
+            const wick_loader_place there = wick_loader_position(loader);
+            epoch = there.epoch, sample = there.sample;
             wick_loader_free(&loader);
             o.workers = crews[(at + 1) % 4];
             REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
@@ -109,7 +110,7 @@ TEST(as_ready_hands_out_each_batch_once_also_when_resumed) {
                     CHECK(((int64_t *)b.fields[3])[k] == b.samples[k]);
                 }
             }
-            place = wick_loader_where(loader);
+            place = wick_loader_position(loader);
             wick_loader_free(&loader);
         }
         CHECK(place.epoch == 1 && place.sample == 0 && place.ahead == 0);
@@ -316,14 +317,15 @@ TEST(a_sample_that_cannot_be_read_is_reported_skipped_or_replaced) {
             CHECK_INT(wick_loader_take(loader, &b), WICK_ERR_FORMAT);
             CHECK_STR_HAS(wick_context_error(ctx), "sample 3, in epoch 0: pictures.bin: record 3 is damaged");
             CHECK(b.count == 0);
-            int64_t epoch, sample;
-            wick_loader_position(loader, &epoch, &sample);
+            const wick_loader_place there = wick_loader_position(loader);
+            const int64_t epoch = there.epoch, sample = there.sample;
             CHECK(epoch == 0 && sample == 0);
         }
         CHECK(wick_loader_seek(loader, 0, 4) == WICK_OK);
         CHECK_INT(wick_loader_take(loader, &b), WICK_ERR_FORMAT);
         CHECK_STR_HAS(wick_context_error(ctx), "sample 13");
-        CHECK_INT(wick_loader_next(loader, NULL, NULL), -1);
+        int64_t n = 77;
+        CHECK(wick_loader_next(loader, NULL, NULL, &n) == WICK_ERR_FORMAT && n == 0);
         s.bad_every = 0; /* mended: it goes on where it was */
         CHECK(wick_loader_take(loader, &b) == WICK_OK && b.count == 16 && b.samples[0] == 4);
         wick_loader_free(&loader);

@@ -328,6 +328,18 @@ TEST(fuse_takes_elementwise_ops_where_that_is_predicted_to_be_faster) {
         fixture_close(&b);
     }
 }
+/* What makes two results on the way moves more than a cache holds, and one op after the other would as well. */
+TEST(fuse_goes_on_where_only_all_of_it_fits_into_a_cache) {
+    fixture b;
+    fixture_open(&b);
+    b.ctx->tuning.cost_l2_bytes = 512 << 10;
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(65536)), *y = wick_ones(b.ctx, WICK_F32, WICK_DIMS(65536));
+    FIXTURE_COLLECT(&b, wick_huber_loss(x, y, 1, WICK_REDUCE_MEAN));
+    fixture_pass(&b, wick_pass_fuse);
+    CHECK_INT(fixture_count(&b, "fused"), 1);
+    CHECK_INT(fixture_count(&b, "sub") + fixture_count(&b, "abs") + fixture_count(&b, "lt"), 0);
+    fixture_close(&b);
+}
 
 /* What a batch norm does: x - mean is wanted by its variance, its values and its gradient. */
 TEST(rematerialise_makes_cheap_values_again_for_each_reader) {

@@ -2,7 +2,7 @@
 # What programs that were compiled against the headers rely on: every declaration and macro of include/wick, one a line,
 # as abi.txt stores them. One that changed or went away is a break: programs must be compiled anew, and perhaps changed.
 #
-#   abi.sh SOURCE GENERATED CC            compares, and then plants six breaks and finds each
+#   abi.sh SOURCE GENERATED CC            compares, and then plants seven breaks and finds each
 #   abi.sh SOURCE GENERATED CC --store    stores what the headers declare now
 #
 # Once a version is out, a break goes with a higher minor number in CMakeLists.txt, which the library's soname has until 1.0.
@@ -66,6 +66,7 @@ plant "a function removed" session.h '/wick_session_free(/d'
 plant "a parameter's type" files.h 's/wick_files_class(const wick_files \*files, int64_t label)/wick_files_class(const wick_files *files, int label)/'
 plant "the type returned" files.h 's/WICK_API int64_t wick_files_count/WICK_API int wick_files_count/'
 plant "a field between others" files.h 's/^    bool salvage;/    int planted;\n    bool salvage;/'
+plant "a field at the end of options" session.h 's/^} wick_session_options;/    int planted;\n&/'
 plant "an enumerator before others" types.h 's/^\( *\)WICK_OK\b/\1WICK_PLANTED, WICK_OK/'
 plant "a const" files.h 's/WICK_API const char \*wick_files_path/WICK_API char *wick_files_path/'
 plant "an addition" files.h 's/^WICK_API int64_t wick_files_count/WICK_API int64_t wick_files_planted(const wick_files *files);\n&/'

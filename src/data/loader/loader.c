@@ -211,7 +211,7 @@ void wick_loader_begin(wick_loader *l, int64_t epoch, int64_t place, uint64_t ah
 }
 
 static wick_status stop_at(wick_loader *l, wick_slot *s) {
-    const wick_loader_place place = wick_loader_where(l);
+    const wick_loader_place place = wick_loader_position(l);
     const int number = (int)(s - l->slots);
     const wick_status status = l->faults[number].status;
     (void)wick_context_fail(l->ctx, status, "loader: sample %lld, in epoch %lld: %s",
@@ -365,18 +365,18 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
     return status;
 }
 
-int64_t wick_loader_next(wick_loader *l, void *x, void *y) {
+wick_status wick_loader_next(wick_loader *l, void *x, void *y, int64_t *count) {
     wick_batch b;
-    if (l->pipeline.varies[0] || (y && (l->pipeline.n_fields < 2 || l->pipeline.varies[1]))) {
-        (void)wick_context_fail(
+    if (count) *count = 0;
+    if (l->pipeline.varies[0] || (y && (l->pipeline.n_fields < 2 || l->pipeline.varies[1])))
+        return wick_context_fail(
             l->ctx, WICK_ERR_INVALID,
             "loader: wick_loader_next is for fields of fixed dims; take batches by wick_loader_take");
-        return -1;
-    }
-    if (wick_loader_take(l, &b) != WICK_OK) return -1;
+    WICK_TRY(wick_loader_take(l, &b));
     if (x) memcpy(x, b.fields[0] ? b.fields[0] : l->slots[0].fields[0], (size_t)b.count * l->pipeline.row_bytes[0]);
     if (y) memcpy(y, b.fields[1] ? b.fields[1] : l->slots[0].fields[1], (size_t)b.count * l->pipeline.row_bytes[1]);
-    return b.count;
+    if (count) *count = b.count;
+    return WICK_OK;
 }
 
 const wick_spec *wick_loader_field(const wick_loader *l, int field) {
@@ -388,7 +388,7 @@ int64_t wick_loader_batches(const wick_loader *l) {
 
 /* ---- the place --------------------------------------------------------------------------------------------------- */
 
-wick_loader_place wick_loader_where(const wick_loader *l) {
+wick_loader_place wick_loader_position(const wick_loader *l) {
     wick_loader_place p = {l->epoch, l->next, 0};
     const wick_slot *first = l->busy ? oldest_of((wick_loader *)l, l->busy) : NULL;
     if (!first) return p;
@@ -408,7 +408,7 @@ wick_status wick_loader_return(wick_loader *l, wick_loader_place place) {
         return wick_context_fail(l->ctx, WICK_ERR_INVALID,
                                  "loader: epoch %lld, sample %lld is no place among %lld samples",
                                  (long long)place.epoch, (long long)place.sample, (long long)l->order.most);
-    const wick_loader_place here = wick_loader_where(l);
+    const wick_loader_place here = wick_loader_position(l);
     /* what is being made is what is wanted */
     if (same && here.sample == place.sample && here.ahead == place.ahead) return WICK_OK;
     forget(l);
@@ -419,14 +419,6 @@ wick_status wick_loader_return(wick_loader *l, wick_loader_place place) {
                              (long long)place.epoch, (long long)l->order.count, (long long)place.sample);
 }
 
-void wick_loader_position(const wick_loader *l, int64_t *epoch, int64_t *sample) {
-    int64_t unwanted;
-    if (!epoch) epoch = &unwanted;
-    if (!sample) sample = &unwanted;
-    const wick_loader_place p = wick_loader_where(l);
-    *epoch = p.epoch;
-    *sample = p.sample;
-}
 wick_status wick_loader_seek(wick_loader *l, int64_t epoch, int64_t sample) {
     return wick_loader_return(l, (wick_loader_place){epoch, sample, 0});
 }

@@ -18,16 +18,17 @@ static bool is_constant(const wick_value *v) {
     for (int deep = 0; deep < 4 && n->n_in == 1; deep++) n = n->in[0]->node; /* packed numbers, moves */
     return n->op == &wick_op_data || n->op == &wick_op_constant;
 }
+static bool is_product(const wick_node *n) {
+    return n->op == &wick_op_int8_conv || n->op == &wick_op_int8_matmul || n->op == &wick_op_int8_linear ||
+           n->op == &wick_op_int4_linear;
+}
 /* Counts what is there, and where a quantised value is only dequantised again. */
 static void count(wick_graph *graph) {
-    static const wick_op *const products[] = {&wick_op_int8_conv, &wick_op_int8_matmul, &wick_op_int8_linear,
-                                              &wick_op_int4_linear};
     struct wick_graph_quantised *q = &graph->quantised;
-    *q = (struct wick_graph_quantised){0};
     wick_count_readers(graph);
     for (size_t i = 0; i < graph->n; i++) {
         const wick_node *node = graph->nodes[i];
-        for (size_t k = 0; k < WICK_COUNTOF(products); k++) q->products += node->op == products[k];
+        q->products += is_product(node);
         q->quantise += node->op == &wick_op_quantize && !is_constant(node->in[0]);
         if (node->op != &wick_op_dequantize || is_constant(node->in[0])) continue;
         q->dequantise++;
@@ -40,10 +41,13 @@ static void count(wick_graph *graph) {
 }
 
 wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg) {
-    bool any = false;
-    count(graph);
-    for (size_t i = 0; i < graph->n; i++)
+    bool any = false, products = false;
+    for (size_t i = 0; i < graph->n; i++) {
         any |= graph->nodes[i]->op == &wick_op_quantize || graph->nodes[i]->op == &wick_op_dequantize;
+        products |= is_product(graph->nodes[i]);
+    }
+    graph->quantised = (struct wick_graph_quantised){0};
+    if (any || products) count(graph);
     if (!any) return WICK_OK;
     const char *site = wick_site();
     wick_scope *scope = wick_scope_open(graph->ctx);

@@ -36,7 +36,7 @@ typedef struct fuser {
     bool *is_output, *closed;       /* of a node; of a group: ends in a reduction */
     /* of a group: has a node that is not of the backward pass, one that makes something again for it */
     bool *early, *recomputed;
-    float *ns;                      /* of a group: what the model says, when it last grew */
+    float *ns, *bytes;              /* of a group: what the model says, and what it moves, when it last grew */
     double said;                    /* for remarks: the time that was compared, and how it is told */
     char text[96];
 } fuser;
@@ -68,6 +68,12 @@ static double program_ns(const fuser *f, const extent *e, double n, const wick_n
     return wick_work_ns(t, &w, 0, 1);
 }
 
+/* A time that the model gave for moving `bytes` alone, where they are among `around` bytes. */
+static double ns_among(const fuser *f, double ns, double bytes, double around) {
+    const wick_tuning *t = &f->graph->ctx->tuning;
+    return around > bytes ? ns - wick_bytes_ns(t, bytes, bytes) + wick_bytes_ns(t, bytes, around) : ns;
+}
+
 static void add_op(extent *e, const wick_node *node) { e->ops++, e->light += wick_op_is_light(node->op->ew); }
 
 /* Of a node alone. */
@@ -77,12 +83,16 @@ static extent extent_of(const wick_node *node) {
     for (int k = 0; k < node->n_in; k++) e.bytes += (double)wick_type_bytes(&node->in[k]->type);
     return e;
 }
-static double alone_ns(const fuser *f, const wick_node *node) {
+/* The time of a node alone; *bytes (or NULL): what it moves. */
+static double alone_ns(const fuser *f, const wick_node *node, float *bytes) {
+    if (bytes) *bytes = 0;
     if (!wick_type_is_static(&node->out[0].type)) return 0;
-    const extent e = extent_of(node), read = {.n_in = 1, .bytes = (double)wick_type_bytes(&node->in[0]->type)};
-    if (node->op->flags & WICK_OP_REDUCE)
-        return program_ns(f, &read, (double)wick_type_count(&node->in[0]->type), node);
-    return program_ns(f, &e, (double)wick_type_count(&node->out[0].type), NULL);
+    extent e = extent_of(node);
+    const bool reduces = node->op->flags & WICK_OP_REDUCE;
+    if (reduces) e = (extent){.n_in = 1, .bytes = (double)wick_type_bytes(&node->in[0]->type)};
+    if (bytes) *bytes = (float)e.bytes;
+    const wick_type *space = reduces ? &node->in[0]->type : &node->out[0].type;
+    return program_ns(f, &e, (double)wick_type_count(space), reduces ? node : NULL);
 }
 
 static bool is_elementwise(const wick_node *n) { return wick_node_fuses(n); }
@@ -182,8 +192,14 @@ static bool fits(const fuser *f, uint32_t g, uint32_t h, extent *e) {
 
 static const wick_type *space_of(const fuser *f, uint32_t g) { return &f->nodes[g]->out[0].type; }
 
-/* Does the model say that as one, of extent e, they take longer than their times alone? Not asked where memory is
- * short, nor of shapes that aren't known. */
+/* Groups a and b one after the other. b reads what a made, so all that both move has to stay in a cache. */
+static double apart_ns(const fuser *f, uint32_t a, uint32_t b, const extent *both) {
+    return ns_among(f, (double)f->ns[a], (double)f->bytes[a], both->bytes) +
+           ns_among(f, (double)f->ns[b], (double)f->bytes[b], both->bytes);
+}
+
+/* Does the model say that as one, of extent e, they take longer than apart? Not asked where memory is short, nor of
+ * shapes that aren't known. */
 static bool loses(const fuser *f, uint32_t g, const extent *e, const wick_node *reduction, double apart,
                   double *together) {
     const wick_type *space = space_of(f, g);
@@ -200,7 +216,7 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     extent e;
     double ns;
     if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b, &e) ||
-        loses(f, a, &e, NULL, (double)f->ns[a] + (double)f->ns[b], &ns))
+        loses(f, a, &e, NULL, apart_ns(f, a, b, &e), &ns))
         return false;
     for (uint32_t m = b; m != NONE; m = f->next[m])
         if (path_outside(f, a, b, f->nodes[m])) return false;
@@ -212,6 +228,7 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     f->first[a] = WICK_MIN(f->first[a], f->first[b]);
     f->size[a] += f->size[b];
     f->ns[a] = (float)ns;
+    f->bytes[a] = (float)e.bytes;
     f->early[a] |= f->early[b];
     f->recomputed[a] |= f->recomputed[b];
     cover(f, f->first[a], at);
@@ -248,7 +265,7 @@ static void place(fuser *f, wick_node *node) {
     const wick_type *space = &node->out[0].type;
     f->of[at] = f->first[at] = f->tail[at] = at;
     f->size[at] = 1;
-    f->ns[at] = (float)alone_ns(f, node);
+    f->ns[at] = (float)alone_ns(f, node, &f->bytes[at]);
     f->early[at] = !(node->flags & WICK_NODE_BACKWARD);
     f->recomputed[at] = node->flags & WICK_NODE_RECOMPUTED;
     /* What only a reduction reads joins that, and not those that others read too: it is then never stored. */
@@ -281,7 +298,7 @@ static bool reduction_loses(const fuser *f, uint32_t g, const wick_node *node, d
     extent e;
     fits(f, g, NONE, &e);
     e.bytes -= (double)wick_type_bytes(&node->in[0]->type); /* it is not stored */
-    return loses(f, g, &e, node, (double)f->ns[g] + alone_ns(f, node), together);
+    return loses(f, g, &e, node, (double)f->ns[g] + alone_ns(f, node, NULL), together);
 }
 
 /* A reduction joins the group of its input when nothing else is seen of that group: then its input is never stored. */
@@ -456,7 +473,7 @@ static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
     if (!registers_hold(&a->out[0].type)) return "it is rounded to its dtype by a store";
     if (reduces && f->closed[g]) return "a kernel ends in one reduction";
     if (reduces)
-        return reduction_loses(f, g, b, &f->said) ? model_says(f, (double)f->ns[g] + alone_ns(f, b))
+        return reduction_loses(f, g, b, &f->said) ? model_says(f, (double)f->ns[g] + alone_ns(f, b, NULL))
                                                   : "the reduction's input is seen by others too";
     if (!wick_same_dims(&a->out[0].type, &b->out[0].type))
         return "it is broadcast: computing it for each element it goes to would repeat it";
@@ -471,8 +488,8 @@ static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
         if (path_outside(f, g, h, f->nodes[m])) return "something between them has to run first";
     for (uint32_t m = g; m != NONE; m = f->next[m])
         if (path_outside(f, h, g, f->nodes[m])) return "something between them has to run first";
-    if (loses(f, g, &e, NULL, (double)f->ns[g] + (double)f->ns[h], &f->said))
-        return model_says(f, (double)f->ns[g] + (double)f->ns[h]);
+    const double apart = apart_ns(f, g, h, &e);
+    if (loses(f, g, &e, NULL, apart, &f->said)) return model_says(f, apart);
     return "it is a result, or is read elsewhere too";
 }
 
@@ -485,7 +502,7 @@ static void take_apart(fuser *f, uint32_t g) {
         f->next[m] = NONE;
         f->size[m] = 1;
         f->closed[m] = false;
-        f->ns[m] = (float)alone_ns(f, f->nodes[m]);
+        f->ns[m] = (float)alone_ns(f, f->nodes[m], &f->bytes[m]);
     }
 }
 
@@ -497,7 +514,7 @@ static void number_all(fuser *f) {
         const bool out = wick_left_out(f->graph->planning, WICK_CHOOSES_FUSE, &number);
         if (wick_remarks(f->graph->planning)) {
             double apart = 0;
-            for (uint32_t m = i; m != NONE; m = f->next[m]) apart += alone_ns(f, f->nodes[m]);
+            for (uint32_t m = i; m != NONE; m = f->next[m]) apart += alone_ns(f, f->nodes[m], NULL);
             wick_remark(f->graph->planning, "fuse", f->nodes[i],
                         "%s fuse:%u: one kernel for it and %u more; predicted to save %.3g us of %.3g",
                         out ? "left out, as asked for:" : "taken as", number, f->size[i] - 1,
@@ -523,7 +540,7 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
     wick_graph_number(graph);
     size_t n = graph->n, edges = 0;
     for (size_t i = 0; i < n; i++) edges += graph->nodes[i]->n_in;
-    size_t words = 8 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 4 * n;
+    size_t words = 9 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 4 * n;
     uint32_t *memory = wick_calloc(&graph->ctx->alloc, bytes);
     if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing");
     fuser f = {.graph = graph,
@@ -537,8 +554,9 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
                .stack = memory + 5 * n,
                .cut = memory + 6 * n,
                .ns = (float *)(memory + 7 * n),
-               .readers_at = memory + 8 * n,
-               .readers = memory + 9 * n + 1};
+               .bytes = (float *)(memory + 8 * n),
+               .readers_at = memory + 9 * n,
+               .readers = memory + 10 * n + 1};
     f.is_output = (bool *)(memory + words);
     f.closed = f.is_output + n;
     f.early = f.closed + n;

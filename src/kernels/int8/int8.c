@@ -479,6 +479,16 @@ static void run_few(const wick_int8 *p, int64_t begin, int64_t end, const wick_i
     }
 }
 
+/* Prefetches the lines of rows that will be written. */
+static inline void ask_for(const void *c, int64_t rows, int64_t row_bytes, int64_t bytes) {
+    for (int64_t y = 0; y < rows; y++)
+        for (int64_t x = 0; x < bytes; x += 64) __builtin_prefetch((const char *)c + y * row_bytes + x, 1);
+}
+
+/* Nothing is added to a tile; its only piece begins at once. */
+static const int32_t none[64];
+static const int64_t first[1] = {0};
+
 void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
     if (p->conv && !p->amx) {
         (p->depthwise ? wick_int8_run_depthwise : wick_int8_run_lines)(p, begin, end, d, scratch);
@@ -497,8 +507,6 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
             *sums = (int32_t *)(void *)((char *)scratch + p->at_tile);
     uint8_t *raw = (uint8_t *)scratch + p->at_raw;
     const int zero = wick_int8_byte(d->a_zero, p->a_signed, 0);
-    static const int32_t none[64];
-    static const int64_t first[1] = {0};
     /* rows follow each other, before and after */
     const bool as_one = !p->conv && p->a_col == 1 && p->a_row == p->k && p->padded == p->k && !p->row_sums;
     const bool plain = p->result == WICK_INT8_I32 && !p->row_sums && !p->amx;
@@ -520,8 +528,8 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
             tile.a_row = p->conv ? p->groups * p->ci : p->a_row;
             a = (const char *)d->a + r0 * tile.a_row + (p->conv ? group * p->ci : 0);
         } else if (had != t / across) {
-            if (as_one)
-                q->row((r1 - r0) * p->k, (r1 - r0) * p->k, p->a_signed, (const char *)d->a + r0 * p->k, laid);
+            const int64_t all = (r1 - r0) * p->k;
+            if (as_one) q->row(all, all, p->a_signed, (const char *)d->a + r0 * p->k, laid);
             else
                 for (int64_t r = r0; r < r1; r++)
                     row_sums[r - r0] = lay_out_row(p, d->a, group, r, zero, raw, laid + (r - r0) * bytes);
@@ -558,9 +566,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
                 tile.a = a + (r - r0) * tile.a_row;
                 f.c = (char *)d->c + (r * c_row + group * p->n + j) * size;
                 tile.sums = straight ? f.c : sums;
-                for (int64_t y = 0; y < (far ? f.rows : 0); y++)
-                    for (int64_t x = 0; x < cols * size; x += 64)
-                        __builtin_prefetch((char *)f.c + y * c_row * size + x, 1);
+                if (far) ask_for(f.c, f.rows, c_row * size, cols * size);
                 if (p->amx)
                     amx_tile(p, &tile, f.rows, cols, &configured);
                 else
