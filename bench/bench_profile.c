@@ -122,10 +122,11 @@ static double recorder_time(recorder *r, int n) {
     for (int i = 0; i < n; i++) {
         wick_scope *scope = wick_scope_open(r->ctx);
         wick_tensor *w[] = {r->w1, r->w2}, *g[2];
-        wick_tensor *loss = wick_mean(wick_square(wick_matmul(wick_relu(wick_matmul(r->x, r->w1)), r->w2)), WICK_ALL_AXES,
-                                      false);
+        wick_tensor *loss =
+            wick_mean(wick_square(wick_matmul(wick_relu(wick_matmul(r->x, r->w1)), r->w2)), WICK_ALL_AXES, false);
         wick_grad(loss, 2, w, g);
-        for (int k = 0; k < 2; k++) fail(r->ctx, wick_assign(w[k], wick_sub(w[k], wick_mul(g[k], wick_like(g[k], 1e-6)))));
+        for (int k = 0; k < 2; k++)
+            fail(r->ctx, wick_assign(w[k], wick_sub(w[k], wick_mul(g[k], wick_like(g[k], 1e-6)))));
         fail(r->ctx, wick_eval(r->ctx, 3, (wick_tensor *[]){loss, r->w1, r->w2}, NULL));
         wick_scope_close(&scope);
     }
@@ -173,7 +174,10 @@ static void bench_spans(long spans) {
     runner_open(&r);
     runner_time(&r, 100);
     const size_t before = resident();
-    fail(r.ctx, wick_profile_start(r.ctx, &(wick_profile_options){.timeline = path, .marks = 65536, .timeline_bytes = (size_t)spans * 16}, &p));
+    fail(r.ctx,
+         wick_profile_start(
+             r.ctx, &(wick_profile_options){.timeline = path, .marks = 65536, .timeline_bytes = (size_t)spans * 16},
+             &p));
     size_t most = 0;
     const long runs = spans / (PRODUCTS + 1);
     for (long i = 0; i < runs; i += RUNS) {
@@ -190,7 +194,8 @@ static void bench_spans(long spans) {
     printf("%llu runs, %llu kernels: %llu spans in a file of %.4g MB, %.3g bytes each, %llu dropped and counted; the "
            "process grew by %.3g MB\n",
            (unsigned long long)info.runs, (unsigned long long)info.steps, (unsigned long long)info.spans,
-           (double)size * 1e-6, (double)size / (double)info.spans, (unsigned long long)info.dropped, (double)most * 1e-6);
+           (double)size * 1e-6, (double)size / (double)info.spans, (unsigned long long)info.dropped,
+           (double)most * 1e-6);
     wick_profile_free(&p);
     runner_close(&r);
     remove(path);

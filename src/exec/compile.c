@@ -524,9 +524,11 @@ static wick_status grow(wick_shared_arena *a, size_t bytes) {
 }
 
 wick_status wick_workspace_new_in(wick_shared_arena *a, wick_plan *p, wick_workspace **out) {
-    if (!a || !out || a->ctx != p->ctx)
-        return wick_context_fail(p->ctx, WICK_ERR_INVALID, "workspace_new_in: out or the arena is NULL, or the arena is "
-                                                           "another context's");
+    if (!a && !p) return WICK_ERR_INVALID;
+    if (!a || !p || !out || a->ctx != p->ctx)
+        return wick_context_fail(
+            p ? p->ctx : a->ctx, WICK_ERR_INVALID,
+            "workspace_new_in: the arena, the plan or out is NULL, or the arena is another context's");
     *out = NULL;
     if (atomic_exchange(&a->busy, true))
         return wick_context_fail(p->ctx, WICK_ERR_BUSY, "workspace_new_in: another workspace of the arena runs");
