@@ -504,7 +504,7 @@ void wick_shared_arena_free(wick_shared_arena **arena) {
     wick_release(&a->ctx->alloc, a, sizeof *a);
 }
 
-size_t wick_shared_arena_bytes(const wick_shared_arena *arena) { return arena->bytes; }
+size_t wick_shared_arena_bytes(const wick_shared_arena *arena) { return arena ? arena->bytes : 0; }
 
 /* Nothing in it is anybody's while nothing runs: the old memory goes first, so that both are never there. Where there
  * is none for more, it has what it had, or, if even that is gone, nothing. */
