@@ -11,7 +11,8 @@ wick_status step_compile(step *s, classifier *c, wick_function fn, void *user, i
     wick_status status = classifier_prepare(c, n);
     wick_context_set_random(c->ctx, seed, stream);
     if (status == WICK_OK) status = wick_compile(c->ctx, fn, user, n_in, specs, n_out, options, &s->plan);
-    if (status == WICK_OK) status = wick_workspace_new(s->plan, &s->workspace);
+    if (status == WICK_OK && !c->arena) status = wick_shared_arena_new(c->ctx, &c->arena);
+    if (status == WICK_OK) status = wick_workspace_new_in(c->arena, s->plan, &s->workspace);
     if (status != WICK_OK) step_free(s);
     return status;
 }

@@ -4,9 +4,11 @@
 #include "../options.h"
 #include "../plan/planned.h"
 #include "../term/log.h"
+#include "../train/evaluate.h"
 #include "../tuned.h"
 
 #include "wick/batch_size.h"
+#include "wick/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +21,18 @@ typedef struct tuning {
     wick_context *ctx;
     planned at; /* of the batch that is looked at */
     int code;   /* CLI_OK, or what opening the model failed with, which has been said */
+    wick_plan_info evaluation; /* of --train */
+    size_t plans;              /* of it, what one plan of a step takes by itself */
     char dim[300];
     const char *dims[64];
 } tuning;
+
+/* Bytes of plans that there are now. */
+static size_t plan_bytes(const wick_context *ctx) {
+    for (int i = 0; wick_memory_use_at(ctx, i).name; i++)
+        if (strcmp(wick_memory_use_at(ctx, i).name, "plans") == 0) return wick_memory_use_at(ctx, i).bytes;
+    return 0;
+}
 
 /* The model anew, for that batch: of an ONNX file the first dim of its first input, which has to be open. */
 static wick_status make(void *user, int64_t batch, wick_plan **plan) {
@@ -39,11 +50,26 @@ static wick_status make(void *user, int64_t batch, wick_plan **plan) {
     t->at = (planned){0};
     t->code = planned_open(&t->at, &o, t->ctx);
     *plan = t->at.plan;
+    t->plans = plan_bytes(t->ctx);
+    if (t->code == CLI_OK && o.train && !t->evaluation.inputs)
+        return evaluator_plan(&t->at.c, EVALUATOR_BATCH, &t->evaluation);
     return t->code == CLI_OK ? WICK_OK : wick_context_fail(t->ctx, WICK_ERR_INVALID, "the model could not be planned");
 }
 static void drop(void *user, wick_plan *plan) {
     (void)plan;
     planned_free(&((tuning *)user)->at);
+}
+
+/* What wick train has beside a step, whatever its data: it evaluates after each epoch, in the memory of its steps, and
+ * of the best weights at the end, with plans for a smaller last batch of each; and a loader for each. */
+static size_t beside(void *user, int64_t batch, const wick_plan_info *run) {
+    enum { MORE_PLANS = 3 }; /* as many as a step's: its smaller one, and four of evaluations, each half of one */
+    const tuning *t = user;
+    const wick_plan_info *e = &t->evaluation;
+    const size_t takes = e->arena_bytes + e->scratch_bytes, there = run->arena_bytes + run->scratch_bytes;
+    (void)batch;
+    return e->input_bytes + e->output_bytes + e->state_bytes + (MORE_PLANS + 1) * t->plans +
+           (takes > there ? takes - there : 0);
 }
 
 /* "x.0=1" for an ONNX file whose first input x begins with an open dim. */
@@ -129,14 +155,16 @@ int tune_batch(cli_options *o) {
     if (strcmp(o->model, "batch") != 0 || o->n_files > 1)
         return log_fail(CLI_USAGE, "wick tune takes nothing, or batch and a MODEL, not '%s'",
                         o->n_files > 1 ? o->files[1] : o->model);
-    if (wick_context_new(&(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_WAIT},
-                         &t.ctx) != WICK_OK)
+    const wick_context_options options = {
+        .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_WAIT, .track_memory = o->train};
+    if (wick_context_new(&options, &t.ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     wick_batch_sizes sizes;
     const wick_batch_search search = {.most = o->of_tune.most,
                                       .memory_part = o->of_tune.memory_part,
                                       .latency = o->of_tune.latency * 1e-3,
-                                      .seconds = options_given(o, "time") ? o->time / 9 : 0.2};
+                                      .seconds = options_given(o, "time") ? o->time / 9 : 0.2,
+                                      .beside = o->train ? beside : NULL};
     int code = find_dim(&t);
     if (code == CLI_OK && !(search.seconds > 0)) code = log_fail(CLI_USAGE, "--time 0 measures no batch");
     const wick_status status = code == CLI_OK ? wick_find_batch(t.ctx, make, drop, &t, &search, &sizes) : WICK_OK;

@@ -263,6 +263,7 @@ int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset 
 }
 
 void classifier_free(classifier *c) {
+    wick_shared_arena_free(&c->arena);
     if (c->onnx) c->model = NULL; /* is freed with it */
     wick_onnx_free(&c->onnx);
     wick_model_free(&c->model);

@@ -22,6 +22,7 @@ extern const char *const classifier_parts[CLASSIFIER_PARTS]; /* "train", "test",
 typedef struct classifier {
     wick_context *ctx;
     wick_model *model;
+    wick_shared_arena *arena; /* in which its compiled steps take turns; made with the first of them */
     wick_model *kept; /* has what classifier_state gives, where another model is trained; NULL: model */
     char *arch; /* as wick_zoo_find reads it, or "onnx:FILE" or "onnx:FILE,head" (with another head than the file's),
                    FILE beside the checkpoint */

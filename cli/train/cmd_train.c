@@ -306,6 +306,7 @@ static int look_at_test(training *t) {
     evaluation result;
     wick_profile_begin(t->ctx, "look at the test set");
     int code = ranks_alone(t) || !ranks_follows(t) ? classifier_load(&best, t->ctx, t->r.best) : CLI_OK;
+    best.arena = t->c.arena; /* nothing is trained meanwhile */
     if (!ranks_alone(t)) code = ranks_show_best(t, code, &best), c = &t->c;
     if (code == CLI_OK) code = classifier_check_dataset(c, t->test, t->o->data);
     if (code == CLI_OK) code = evaluator_new_plain(&e, c, t->test);
@@ -313,6 +314,7 @@ static int look_at_test(training *t) {
     if (code == CLI_OK) code = evaluator_run(&e, &result);
     if (code == CLI_OK) note_test(t, &result);
     evaluator_free(&e);
+    best.arena = NULL;
     classifier_free(&best);
     code = ranks_hide_best(t, code);
     wick_profile_end(t->ctx);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { PIXELS = 1 << 19 }; /* whose classes are counted at a time */
-enum { BATCH = 500, INPUTS = 2, OUTPUTS = 3 };
+enum { BATCH = EVALUATOR_BATCH, INPUTS = 2, OUTPUTS = 3 };
 #define MOST_KEPT ((int64_t)1 << 28) /* numbers of predictions and targets: 1 GiB */
 
 /* The sum of the losses, the class that each image is taken for, and what it was compared by. */
@@ -48,6 +48,14 @@ static wick_status compile(evaluator *e, step *s, int64_t n) {
                                       classes ? OUTPUTS : OUTPUTS - 1, false, 0, 0, NULL);
     wick_model_set_training(e->c->model, training);
     wick_model_set_averaged(e->c->model, false);
+    return status;
+}
+
+wick_status evaluator_plan(classifier *c, int64_t n, wick_plan_info *info) {
+    evaluator e = {.c = c, .plain = true};
+    const wick_status status = compile(&e, &e.full, n);
+    if (status == WICK_OK) *info = wick_plan_get_info(e.full.plan);
+    step_free(&e.full);
     return status;
 }
 

@@ -6,7 +6,10 @@
 #include "metrics.h"
 #include "../step.h"
 
-enum { EVALUATOR_SHOWN = 6 };
+enum {
+    EVALUATOR_SHOWN = 6,
+    EVALUATOR_BATCH = 100 /* at most: more takes more memory than a step of training, and no less time for a sample */
+};
 
 /* A text that was read wrong. */
 typedef struct line_error {
@@ -87,6 +90,8 @@ int evaluator_run(evaluator *e, evaluation *result);
 /* From now on on another one, of as many samples and the same fields. */
 int evaluator_turn(evaluator *e, const wick_dataset *dataset);
 void evaluator_free(evaluator *e);
+/* What an evaluation's batch of n takes of memory, by its plan. A status of the context. */
+wick_status evaluator_plan(classifier *c, int64_t n, wick_plan_info *info);
 void evaluator_drop_lines(evaluator *e); /* e->lines is as of no text */
 
 #endif

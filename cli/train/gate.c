@@ -223,6 +223,7 @@ int gate_train(gate *g, const gate_training *how) {
         code = gate_failed(g, status, CLI_FAILED);
     if (code == CLI_OK) code = gate_judge(g, true, &g->after);
     trainer_free(&t);
+    if (c.arena != g->c.arena) wick_shared_arena_free(&c.arena);
     free(kept);
     return code;
 }
@@ -238,8 +239,9 @@ static wick_status record_logits(wick_context *ctx, wick_tensor *const *in, wick
     out[0] = classifier_logits(user, in[0]);
     return WICK_OK;
 }
-/* Medians of one image, in turn. */
+/* Medians of one image, in turn: each keeps its packed weights, in memory of its own. */
 int gate_time(gate *g) {
+    wick_shared_arena *shared = g->c.arena;
     step s[2] = {{0}, {0}};
     double times[2][TIMED_ROUNDS];
     wick_spec specs[2];
@@ -251,7 +253,9 @@ int gate_time(gate *g) {
     for (int k = 0; k < 2 && status == WICK_OK; k++) {
         g->c.instead = k ? g->made : NULL;
         g->c.instead_user = g->made_user;
+        g->c.arena = NULL;
         status = step_compile(&s[k], &g->c, record_logits, &g->c, 1, 1, 1, false, 0, 0, NULL);
+        wick_shared_arena_free(&g->c.arena); /* goes with the step */
         const wick_plan_info info = status == WICK_OK ? wick_plan_get_info(s[k].plan) : (wick_plan_info){0};
         g->predicted[k] = info.predicted_seconds;
         g->flops[k] = info.flops;
@@ -261,6 +265,7 @@ int gate_time(gate *g) {
         if (!(y = step_buffer((int64_t)wick_spec_bytes(&gives), 1))) status = WICK_ERR_NOMEM;
     }
     g->c.instead = NULL;
+    g->c.arena = shared;
     for (int round = -3; round < TIMED_ROUNDS && status == WICK_OK; round++)
         for (int k = 0; k < 2 && status == WICK_OK; k++) {
             const double start = now_seconds();

@@ -18,7 +18,8 @@ enum { WICK_BATCH_SIZES = 40 };
 
 typedef struct wick_batch_result {
     int64_t batch;
-    /* Of a run: arena, scratch of all threads, inputs, outputs, states; exact, and known before anything runs */
+    /* Of a run: arena, scratch of all threads, inputs, outputs, states, and what `beside` says; exact, and known before
+     * anything runs */
     size_t bytes;
     double predicted; /* seconds, by the cost model */
     /* Measured; 0 where it was not run, since it takes too much memory, or is slower than the latency allows by the
@@ -40,6 +41,9 @@ typedef struct wick_batch_search {
     /* for each size; 0: 0.2. At least 5 runs, of slow ones as many as begin in ten times the seconds and 2 s; at most
      * 10,000. One more before them warms up */
     double seconds;
+    /* Bytes that the program takes beside a run of such a batch, or between runs, by what the run takes: an evaluation
+     * in the same memory, buffers of loaders. They count as the run's. user is wick_find_batch's. NULL: none */
+    size_t (*beside)(void *user, int64_t batch, const wick_plan_info *run);
 } wick_batch_search;
 
 typedef struct wick_batch_sizes {

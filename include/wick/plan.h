@@ -12,6 +12,7 @@ extern "C" {
 
 typedef struct wick_plan wick_plan;
 typedef struct wick_workspace wick_workspace;
+typedef struct wick_shared_arena wick_shared_arena;
 
 /* What an input of a compiled function looks like. dims[i] > 0 (or 0 for an empty tensor). */
 typedef struct wick_spec {
@@ -155,6 +156,16 @@ WICK_API size_t wick_plan_format(const wick_plan *plan, char *buffer, size_t siz
 
 WICK_API WICK_MUST_CHECK wick_status wick_workspace_new(wick_plan *plan, wick_workspace **out);
 WICK_API void wick_workspace_free(wick_workspace **workspace);
+/* Memory that workspaces of one context take turns in, such as those of a step of training and of an evaluation: as
+ * much as the largest of them needs. What a workspace keeps between its own runs is made again after another's run. */
+WICK_API WICK_MUST_CHECK wick_status wick_shared_arena_new(wick_context *ctx, wick_shared_arena **out);
+/* The memory goes with the last of its workspaces. */
+WICK_API void wick_shared_arena_free(wick_shared_arena **arena);
+WICK_API size_t wick_shared_arena_bytes(const wick_shared_arena *arena); /* now; it never shrinks */
+/* wick_workspace_new for a plan of the arena's context. Of its workspaces one runs at a time: while one does, a run of
+ * another, and making one that needs more memory than there is, are WICK_ERR_BUSY. */
+WICK_API WICK_MUST_CHECK wick_status wick_workspace_new_in(wick_shared_arena *arena, wick_plan *plan,
+                                                           wick_workspace **out);
 /* in: n_in pointers to contiguous row-major data of the specs. out: n_out buffers to write; entries may be NULL.
  * Buffers are used in place, without a copy; an output must not overlap an input. A plan that assigns takes its states
  * exclusively: the call answers WICK_ERR_BUSY while another run uses one. A failed run commits no assignment. */

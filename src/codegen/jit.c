@@ -33,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "codegen/native_c.h"
 #include "kernels/fused/fused.h"
 #include "ops/lowering/native.h"
@@ -388,9 +389,21 @@ static bool run_compiler(wick_jit *j, entry *e, const char *temporary, const wic
     return ended;
 }
 
+/* A compiler takes some 50 MB, in the cgroup of a program that may be about to use all that is left there; and one of
+ * both would be killed. */
+#define COMPILER_ROOM ((uint64_t)512 << 20)
+static bool has_room(entry *e) {
+    const uint64_t left = wick_cgroup_memory_left("");
+    if (!left || left >= COMPILER_ROOM) return true;
+    settle(e, REFUSED, "the cgroup leaves %.4g MB of memory, and a compiler is started where there are %.4g",
+           (double)left * 1e-6, (double)COMPILER_ROOM * 1e-6);
+    return false;
+}
+
 static bool compile(wick_jit *j, entry *e, const char *name, const wick_text *source) {
     char temporary[128], said[160] = "";
     wick_msg msg = {0};
+    if (!has_room(e)) return false;
     const int fd = wick_temp_create(j->folder_fd, name, temporary); /* the name is this compiler's alone */
     if (fd < 0) return settle(e, REFUSED, "%.140s: %s", j->folder, strerror(errno)), false;
     close(fd);

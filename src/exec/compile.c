@@ -397,6 +397,7 @@ size_t wick_plan_format(const wick_plan *p, char *buffer, size_t size) {
 struct wick_workspace {
     wick_plan *plan;
     wick_memory *memory;
+    wick_shared_arena *shared; /* that the memory is in; NULL: its own, or a runner's */
     void **leaves, **outputs;
     uint64_t *versions; /* by leaf */
     uint64_t (*slots)[2];
@@ -472,6 +473,93 @@ void wick_workspace_place(wick_workspace *ws, char *room) {
     wick_memory_place(ws->plan, ws->memory, room);
     place_sinks(ws, room + memory_size(ws->plan));
 }
+/* ---- workspaces that take turns ---------------------------------------------------------------------------------- */
+
+struct wick_shared_arena {
+    wick_context *ctx;
+    char *at; /* NULL: there is none yet, or no more */
+    size_t bytes;
+    _Atomic(wick_workspace *) last; /* that ran in it, and what that keeps is there; NULL: nobody's */
+    atomic_int held;                /* by its workspaces and by who made it */
+    atomic_bool busy;
+};
+
+wick_status wick_shared_arena_new(wick_context *ctx, wick_shared_arena **out) {
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "shared_arena_new: out is NULL");
+    const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
+    *out = wick_calloc(&ctx->alloc, sizeof **out);
+    wick_tag_set(was);
+    if (!*out) return wick_context_fail(ctx, WICK_ERR_NOMEM, "shared_arena_new: out of memory");
+    (*out)->ctx = ctx;
+    atomic_store(&(*out)->held, 1);
+    return WICK_OK;
+}
+
+void wick_shared_arena_free(wick_shared_arena **arena) {
+    wick_shared_arena *a = arena ? *arena : NULL;
+    if (!a) return;
+    *arena = NULL;
+    if (atomic_fetch_sub(&a->held, 1) > 1) return;
+    wick_release(&a->ctx->alloc, a->at, a->bytes);
+    wick_release(&a->ctx->alloc, a, sizeof *a);
+}
+
+size_t wick_shared_arena_bytes(const wick_shared_arena *arena) { return arena ? arena->bytes : 0; }
+
+/* Nothing in it is anybody's while nothing runs: the old memory goes first, so that both are never there. Where there
+ * is none for more, it has what it had, or, if even that is gone, nothing. */
+static wick_status grow(wick_shared_arena *a, size_t bytes) {
+    if (bytes <= a->bytes) return WICK_OK;
+    const size_t had = a->bytes;
+    const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
+    wick_release(&a->ctx->alloc, a->at, had);
+    atomic_store(&a->last, NULL);
+    a->at = wick_alloc(&a->ctx->alloc, bytes);
+    const bool good = a->at != NULL;
+    if (!good && had) a->at = wick_alloc(&a->ctx->alloc, had);
+    wick_tag_set(was);
+    a->bytes = good ? bytes : a->at ? had : 0;
+    return good ? WICK_OK
+                : wick_context_fail(a->ctx, WICK_ERR_NOMEM, "workspace_new_in: out of memory for %zu bytes", bytes);
+}
+
+wick_status wick_workspace_new_in(wick_shared_arena *a, wick_plan *p, wick_workspace **out) {
+    if (!a && !p) return WICK_ERR_INVALID;
+    if (!a || !p || !out || a->ctx != p->ctx)
+        return wick_context_fail(
+            p ? p->ctx : a->ctx, WICK_ERR_INVALID,
+            "workspace_new_in: the arena, the plan or out is NULL, or the arena is another context's");
+    *out = NULL;
+    if (atomic_exchange(&a->busy, true))
+        return wick_context_fail(p->ctx, WICK_ERR_BUSY, "workspace_new_in: another workspace of the arena runs");
+    wick_status status = grow(a, WICK_MAX(wick_workspace_room(p), WICK_ALIGN));
+    if (status == WICK_OK && (status = workspace_new(p, true, out)) != WICK_OK)
+        (void)wick_context_fail(p->ctx, status, "workspace_new_in: out of memory");
+    if (status == WICK_OK) {
+        atomic_fetch_add(&a->held, 1);
+        (*out)->shared = a;
+    }
+    atomic_store(&a->busy, false);
+    return status;
+}
+
+/* The arena is this workspace's until leave_arena. */
+static wick_status enter_arena(wick_workspace *ws) {
+    wick_shared_arena *a = ws->shared;
+    if (atomic_exchange(&a->busy, true))
+        return wick_msg_set(&ws->msg, WICK_ERR_BUSY, "run: another workspace of its shared arena runs");
+    if (!a->at) {
+        atomic_store(&a->busy, false);
+        return wick_msg_set(&ws->msg, WICK_ERR_NOMEM, "run: its shared arena was lost when it could not grow");
+    }
+    if (atomic_load(&a->last) == ws) return WICK_OK;
+    wick_workspace_place(ws, a->at);
+    wick_memory_forget(ws->plan, ws->memory);
+    atomic_store(&a->last, ws);
+    return WICK_OK;
+}
+static void leave_arena(wick_workspace *ws) { atomic_store(&ws->shared->busy, false); }
+
 size_t wick_workspace_bytes(const wick_plan *p) { return sizeof(wick_workspace) + head_size(p) + wick_memory_bytes(p); }
 
 void wick_workspace_free(wick_workspace **workspace) {
@@ -479,6 +567,11 @@ void wick_workspace_free(wick_workspace **workspace) {
     if (!ws) return;
     *workspace = NULL;
     wick_plan *p = ws->plan;
+    if (ws->shared) { /* while another runs, maybe */
+        wick_workspace *self = ws;
+        atomic_compare_exchange_strong(&ws->shared->last, &self, NULL);
+        wick_shared_arena_free(&ws->shared);
+    }
     wick_memory_free(p, &ws->memory);
     wick_release(&p->alloc, ws->leaves, ws->bytes);
     wick_release(&p->alloc, ws, sizeof *ws);
@@ -516,6 +609,7 @@ wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out
     wick_plan *p = ws->plan;
     ws->msg.status = WICK_OK;
     ws->msg.text[0] = 0;
+    if (ws->shared) WICK_TRY(enter_arena(ws));
     size_t locked = 0;
     wick_status status = WICK_OK;
     for (; locked < p->n_leaves; locked++)
@@ -546,6 +640,7 @@ wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out
     }
     while (locked-- > 0)
         if (p->bindings[locked].state) wick_state_unlock(p->bindings[locked].state, p->bindings[locked].assigned);
+    if (ws->shared) leave_arena(ws);
     return status;
 }
 

@@ -129,6 +129,7 @@ wick_memory *wick_memory_bare(const wick_plan *plan, int threads);
 size_t wick_memory_room(const wick_plan *plan, int threads);
 size_t wick_memory_bytes(const wick_plan *plan); /* of a bare one */
 void wick_memory_place(const wick_plan *plan, wick_memory *memory, char *room);
+void wick_memory_forget(const wick_plan *plan, wick_memory *memory); /* what kept steps made is lost */
 void wick_memory_free(const wick_plan *plan, wick_memory **memory);
 
 /* What a function records, without a plan: for those who read graphs. The graph, in `arena`, is as recorded: no pass

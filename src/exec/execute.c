@@ -50,6 +50,10 @@ void wick_memory_place(const wick_plan *plan, wick_memory *m, char *room) {
     place(plan, m, room, room + WICK_ALIGN_UP(m->arena_bytes, WICK_ALIGN));
 }
 
+void wick_memory_forget(const wick_plan *plan, wick_memory *m) {
+    if (plan->n_steps) memset(m->done, 0, plan->n_steps * sizeof *m->done);
+}
+
 wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
     wick_memory *m = wick_memory_bare(plan, threads);
     if (!m) return NULL;

@@ -40,9 +40,9 @@ void wick_memory_uses_free(wick_memory_uses *u) {
 wick_tracker *wick_memory_tracker(const wick_context *ctx) { return ctx->uses ? &ctx->uses->tracker : NULL; }
 
 static wick_memory_use use_of(wick_tracker *t, const char *name, const wick_tag_sum *sum) {
-    pthread_mutex_lock(&t->lock);
+    wick_tracker_lock(t);
     const wick_memory_use use = {.name = name, .bytes = sum->bytes, .peak = sum->peak, .blocks = sum->blocks};
-    pthread_mutex_unlock(&t->lock);
+    wick_tracker_unlock(t);
     return use;
 }
 
@@ -86,10 +86,10 @@ static int gather(wick_context *ctx, use_rows *r) {
     }
     r->n = 0;
     r->failed = false;
-    pthread_mutex_lock(&u->tracker.lock);
+    wick_tracker_lock(&u->tracker);
     for (size_t i = 0; i < u->tracker.slots; i++)
         if (u->tracker.table[i].at) add_block(r, &u->tracker.table[i]);
-    pthread_mutex_unlock(&u->tracker.lock);
+    wick_tracker_unlock(&u->tracker);
     if (!r->failed) return 0;
     (void)wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "memory: out of memory for the rows");
     return -1;

@@ -161,6 +161,7 @@ static wick_status look_at(wick_context *ctx, wick_status (*make)(void *user, in
     s.info = wick_plan_get_info(s.plan);
     r->bytes =
         s.info.arena_bytes + s.info.scratch_bytes + s.info.input_bytes + s.info.output_bytes + s.info.state_bytes;
+    if (o->beside) r->bytes += o->beside(user, r->batch, &s.info);
     r->predicted = s.info.predicted_seconds;
     r->fits = r->bytes <= out->memory;
     wick_status status = WICK_OK;

@@ -67,7 +67,7 @@ static void add_region(wick_memory_snapshot *s, snapshot_region r) {
 static bool take_regions(wick_memory_snapshot *s, wick_tracker *t) {
     size_t n = 0, cap = 0;
     piece *p = NULL;
-    pthread_mutex_lock(&t->lock);
+    wick_tracker_lock(t);
     wick_course_look(t);
     if (t->course) {
         s->width = t->course->width;
@@ -77,7 +77,7 @@ static bool take_regions(wick_memory_snapshot *s, wick_tracker *t) {
     const bool room = wick_grow(NULL, (void **)&p, &cap, WICK_MAX(t->used, 1), sizeof *p);
     for (size_t i = 0; i < t->slots && room; i++)
         if (t->table[i].at) p[n++] = (piece){(uintptr_t)t->table[i].at, t->table[i].size};
-    pthread_mutex_unlock(&t->lock);
+    wick_tracker_unlock(t);
     if (n) qsort(p, n, sizeof *p, by_address);
     for (size_t i = 0, from = 0; i < n; i++)
         if (i + 1 == n || p[i + 1].at - p[i].at - p[i].size > APART) {

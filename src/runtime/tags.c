@@ -1,6 +1,8 @@
 #include "runtime/tags.h"
 
+#include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 static _Thread_local wick_tag tag_now;
 
@@ -77,9 +79,8 @@ static wick_course_point point_now(const wick_tracker *t) {
 }
 
 /* Pieces up to now have what there is, before it changes. */
-void wick_course_look(wick_tracker *t) {
+void wick_course_bring(wick_tracker *t) {
     wick_course *c = t->course;
-    if (!c) return;
     const uint64_t now = wick_now_ns(), since = now > c->began ? now - c->began : 0;
     while (since / c->width >= WICK_COURSE_POINTS) {
         for (int i = 0; i < c->n; i += 2) {
@@ -104,13 +105,25 @@ wick_status wick_tracker_record(wick_tracker *t) {
     if (!c) return WICK_ERR_NOMEM;
     c->began = wick_now_ns();
     c->width = FIRST_WIDTH_NS;
-    pthread_mutex_lock(&t->lock);
+    wick_tracker_lock(t);
     wick_course *was = t->course;
     t->course = c;
     wick_course_look(t);
-    pthread_mutex_unlock(&t->lock);
+    wick_tracker_unlock(t);
     wick_release(NULL, was, sizeof *was);
     return WICK_OK;
+}
+
+/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+
+void wick_tracker_wait(wick_tracker *t) {
+    enum { YIELDS = 64, SLEEP_NS = 50000 };
+    for (int i = 0; atomic_exchange_explicit(&t->held, true, memory_order_acquire); i++) {
+        if (i < YIELDS)
+            (void)sched_yield();
+        else
+            (void)nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+    }
 }
 
 /* ---- the allocator ----------------------------------------------------------------------------------------------- */
@@ -129,7 +142,7 @@ static void *tracked_alloc(void *user, size_t size, size_t align) {
     wick_tracker *t = user;
     void *at = t->below.alloc(t->below.user, size, align);
     if (!at) return NULL;
-    pthread_mutex_lock(&t->lock);
+    wick_tracker_lock(t);
     const bool room = make_room(t);
     if (room) {
         wick_course_look(t);
@@ -138,7 +151,7 @@ static void *tracked_alloc(void *user, size_t size, size_t align) {
         add(&t->all, size);
         raise_course(t);
     }
-    pthread_mutex_unlock(&t->lock);
+    wick_tracker_unlock(t);
     if (room) return at;
     t->below.release(t->below.user, at, size);
     return NULL;
@@ -147,23 +160,22 @@ static void *tracked_alloc(void *user, size_t size, size_t align) {
 static void tracked_release(void *user, void *at, size_t size) {
     wick_tracker *t = user;
     wick_tracked block;
-    pthread_mutex_lock(&t->lock);
+    wick_tracker_lock(t);
     if (take_out(t, at, &block)) {
         wick_course_look(t);
         subtract(&t->sums[block.tag], block.size);
         subtract(&t->all, block.size);
     }
-    pthread_mutex_unlock(&t->lock);
+    wick_tracker_unlock(t);
     t->below.release(t->below.user, at, size);
 }
 
 wick_status wick_tracker_init(wick_tracker *t, const wick_allocator *below, const char *(*site)(void)) {
     *t = (wick_tracker){.below = *below, .site = site};
-    return pthread_mutex_init(&t->lock, NULL) == 0 ? WICK_OK : WICK_ERR_NOMEM;
+    return WICK_OK;
 }
 
 void wick_tracker_free(wick_tracker *t) {
-    pthread_mutex_destroy(&t->lock);
     free(t->table);
     t->table = NULL;
     wick_release(NULL, t->course, sizeof *t->course);

@@ -3,7 +3,7 @@
 #ifndef WICK_RUNTIME_TAGS_H
 #define WICK_RUNTIME_TAGS_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/base.h"
 
@@ -49,18 +49,30 @@ typedef struct wick_course {
 typedef struct wick_tracker {
     wick_allocator below;
     const char *(*site)(void); /* the place that is at work, static */
-    pthread_mutex_t lock;
+    atomic_bool held;    /* by wick_tracker_lock */
     wick_tracked *table; /* open addressing, at most half full; from malloc, and not counted */
     size_t slots, used;  /* a power of two, or 0 */
     wick_tag_sum sums[WICK_TAGS], all;
     wick_course *course; /* NULL: it isn't kept; from malloc, and not counted */
 } wick_tracker;
+/* A lock that is held for some ten instructions, by a locked one: a mutex would take as many as the list itself. Who
+ * has to wait lets others run, and sleeps where that goes on. */
+void wick_tracker_wait(wick_tracker *t);
+static inline void wick_tracker_lock(wick_tracker *t) {
+    if (WICK_UNLIKELY(atomic_exchange_explicit(&t->held, true, memory_order_acquire))) wick_tracker_wait(t);
+}
+static inline void wick_tracker_unlock(wick_tracker *t) {
+    atomic_store_explicit(&t->held, false, memory_order_release);
+}
 wick_status wick_tracker_init(wick_tracker *t, const wick_allocator *below, const char *(*site)(void));
 void wick_tracker_free(wick_tracker *t); /* all blocks have been released */
 wick_allocator wick_tracker_allocator(wick_tracker *t);
 /* Keeps the course from now on, from its beginning again where it was kept already. */
 wick_status wick_tracker_record(wick_tracker *t);
-/* Brings it to now. Under the lock. */
-void wick_course_look(wick_tracker *t);
+/* Brings it to now, if there is one. Under the lock. */
+void wick_course_bring(wick_tracker *t);
+static inline void wick_course_look(wick_tracker *t) {
+    if (WICK_UNLIKELY(t->course)) wick_course_bring(t);
+}
 
 #endif

@@ -90,7 +90,7 @@ test_plateau_and_patience_follow_rank_0() {
     same_tensors plateau1/last.safetensors plateau4/last.safetensors
     has err "stopped early"
 }
-# Each rank measures some batches of 500; what comes of all has the bits of one process, for every kind of task.
+# Each rank measures some batches of 100; what comes of all has the bits of one process, for every kind of task.
 test_measuring_is_shared_too() {
     make_data many 4000 60 10 1
     awk 'BEGIN { srand(3); print "a,b,y,z"; for (i = 0; i < 3000; i++) { a = rand(); b = rand(); printf "%f,%f,%f,%f\n", a, b, 3 * a - b, a * b } }' >rows.csv

@@ -94,6 +94,7 @@ static void make_values(void) {
     static wick_model *model;
     static wick_plan *plan;
     static wick_workspace *workspace;
+    static wick_shared_arena *arena;
     static wick_onnx *onnx;
     static wick_optimizer *optimizer;
     static wick_dataset *dataset;
@@ -137,6 +138,7 @@ static void make_values(void) {
     CHECK(state != NULL);
     MAKE(wick_compile(ctx, record, NULL, 1, &spec, 1, NULL, &plan));
     MAKE(wick_workspace_new(plan, &workspace));
+    MAKE(wick_shared_arena_new(ctx, &arena));
     MAKE(wick_onnx_save(model, record, NULL, 1, &spec, 1, path_of("m.onnx"), NULL));
     MAKE(wick_onnx_open(ctx, path_of("m.onnx"), NULL, &onnx));
     MAKE(wick_session_open(ctx, path_of("m.onnx"), NULL, &session));
@@ -190,7 +192,7 @@ static void make_values(void) {
     MAKE(wick_group_open(ctx, NULL, &group));
     MAKE(wick_group_host_new(ctx, 2, &host));
     have("wick_context", ctx), have("wick_tensor", xs[0]), have("wick_tensor *", xs), have("wick_model", model),
-        have("wick_plan", plan), have("wick_workspace", workspace);
+        have("wick_plan", plan), have("wick_workspace", workspace), have("wick_shared_arena", arena);
     have("wick_onnx", onnx), have("wick_optimizer", optimizer), have("wick_dataset", dataset),
         have("wick_loader", loader), have("wick_checkpoint", checkpoint);
     have("wick_weights", weights), have("wick_csv", csv), have("wick_files", files), have("wick_records", records),
