@@ -141,9 +141,11 @@ static void dequantize(onnx_call *c) {
     if (byte != wick_tensor_dtype(x) && s.dtype == WICK_F32 && !wick_onnx_int(c, "output_dtype", 0) &&
         is_plain(c, wick_tensor_dtype(x))) {
         wick_tensor *zero = wick_onnx_zero_point(c, 2);
-        wick_onnx_set(c, 0,
-                      wick_dequantize(wick_cast(x, byte), wick_onnx_number(c, 1), zero ? wick_cast(zero, byte) : NULL,
-                                      (int)wick_onnx_int(c, "axis", 1)));
+        scale = wick_onnx_number(c, 1);
+        /* as many zero points as scales, perhaps [1] beside one number */
+        const int64_t n = wick_tensor_count(scale);
+        if (zero) zero = wick_reshape(wick_cast(zero, byte), wick_tensor_rank(scale), &n);
+        wick_onnx_set(c, 0, wick_dequantize(wick_cast(x, byte), scale, zero, (int)wick_onnx_int(c, "axis", 1)));
         return;
     }
     if (s.dtype == WICK_F32 && !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, wick_tensor_dtype(x))) {
