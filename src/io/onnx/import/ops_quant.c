@@ -142,8 +142,9 @@ static void dequantize(onnx_call *c) {
         is_plain(c, wick_tensor_dtype(x))) {
         wick_tensor *zero = wick_onnx_zero_point(c, 2);
         scale = wick_onnx_number(c, 1);
-        /* as many zero points as scales, perhaps [1] beside one number */
+        /* as many zero points as scales; either may be [1] */
         const int64_t n = wick_tensor_count(scale);
+        if (n == 1 && wick_tensor_rank(scale)) scale = wick_reshape(scale, WICK_SCALAR);
         if (zero) zero = wick_reshape(wick_cast(zero, byte), wick_tensor_rank(scale), &n);
         wick_onnx_set(c, 0, wick_dequantize(wick_cast(x, byte), scale, zero, (int)wick_onnx_int(c, "axis", 1)));
         return;
