@@ -176,7 +176,8 @@ static int measure_sensitivity(quantizing *w, const bool *fixed) {
     bool *kept = step_buffer(n, sizeof *kept);
     w->sensitivity = step_buffer(n, sizeof *w->sensitivity);
     int code = kept && w->sensitivity ? outputs_of(w, false, &floats) : log_fail(CLI_FAILED, "out of memory");
-    talk("which layers it comes from: each of %d alone, on %lld images", n, (long long)wick_dataset_count(w->few));
+    talk("which layers it comes from: each of %d alone, on %lld %ss", n, (long long)wick_dataset_count(w->few),
+         source_noun(w->few));
     for (int i = 0; i < n && code == CLI_OK; i++) {
         w->sensitivity[i] = 0;
         if (fixed[i]) continue;
@@ -392,8 +393,8 @@ static int make(quantizing *w) {
     snprintf(w->made, sizeof w->made, "in %s", kind_of(o));
     int code = gate_open(g, "wick quantize", "quantised");
     if (code == CLI_OK && !o->of_quantize.weights_only)
-        talk(o->of_quantize.block ? "rounded for %lld images" : "ranges of %lld images",
-             (long long)wick_dataset_count(g->observed));
+        talk(o->of_quantize.block ? "rounded for %lld %ss" : "ranges of %lld %ss",
+             (long long)wick_dataset_count(g->observed), source_noun(g->observed));
     if (code == CLI_OK) code = make_quantizer(w);
     if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     if (code == CLI_OK) code = gate_judge_whole(g, 0);

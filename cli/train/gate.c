@@ -59,7 +59,8 @@ static int choose_images(gate *g) {
     const int64_t n = wick_dataset_count(g->all);
     /* of a run that held nothing out a fifth judges: all else is trained on */
     int64_t observed = g->o->gate.images, judged = g->guest ? (n + 4) / 5 : g->o->gate.judge;
-    if (n < 2) return log_fail(CLI_BAD_FILE, "there are not enough images: %lld", (long long)n);
+    if (n < 2) return log_fail(CLI_BAD_FILE, "there are not enough %ss: %lld", source_noun(g->all),
+                               (long long)n);
     if (observed > n / 2) observed = n / 2;
     if (judged > n - observed) judged = n - observed;
     int64_t *order = shuffled(n, (uint64_t)g->o->seed);
@@ -356,11 +357,37 @@ static int open_model(gate *g, const char *command, const char *what) {
     return code;
 }
 
+/* Is --data what the model learned from? Then a part of it held nothing back. */
+static bool is_own_data(const gate *g) {
+    const char *data = g->o->data;
+    if (!*data || !g->c.data[0]) return false;
+    char *a = realpath(data, NULL), *b = realpath(g->c.data, NULL);
+    const bool same = strcmp(data, g->c.data) == 0 || (a && b && strcmp(a, b) == 0);
+    free(a);
+    free(b);
+    return same;
+}
+/* The samples, and what the training held out of them if that is known. */
+static int open_samples(gate *g, const source_options *form) {
+    const bool own = is_own_data(g);
+    const char *split = "train", *data = own ? "" : g->o->data;
+    int code = classifier_open_data(&g->c, data, &split, true, form, &g->all);
+    if (code == CLI_OK && g->c.changed)
+        return log_fail(CLI_BAD_FILE,
+                        "%s: which samples of %s the model learned from is not known any more, so none can "
+                        "judge what is made of it; --data takes others",
+                        g->o->model, g->c.data);
+    if (code != CLI_OK || !(g->c.validation > 0) || *data) return code;
+    const wick_status status = classifier_open_split(&g->c, g->c.data, "validation", form, &g->held);
+    if (status != WICK_OK) return gate_failed(g, status, CLI_BAD_FILE);
+    if (own) talk("--data %s is what %s learned from: what that held out judges", g->o->data, g->o->model);
+    return CLI_OK;
+}
+
 int gate_open(gate *g, const char *command, const char *what) {
     const cli_options *o = g->o;
     source_options form;
     const size_t end = strlen(o->out);
-    const char *split = "train";
     if (end <= 5 || strcmp(o->out + end - 5, ".onnx") != 0)
         return log_fail(CLI_USAGE, "--out %s: the name of what is written ends in .onnx", o->out);
     if (options_given(o, "lr") && !o->epochs) return log_fail(CLI_USAGE, "--lr is for --epochs");
@@ -371,19 +398,15 @@ int gate_open(gate *g, const char *command, const char *what) {
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = open_model(g, command, what);
     if (code == CLI_OK) code = source_read_options(o, &form);
-    if (code == CLI_OK) code = classifier_open_data(&g->c, o->data, &split, true, &form, &g->all);
-    if (code == CLI_OK && g->c.changed)
-        code = log_fail(CLI_BAD_FILE,
-                        "%s: which samples of %s the model learned from is not known any more, so none can "
-                        "judge what is made of it; --data takes others",
-                        o->model, g->c.data);
-    if (code == CLI_OK && g->c.validation > 0 && !o->data[0]) {
-        const wick_status status = classifier_open_split(&g->c, g->c.data, "validation", &form, &g->held);
-        if (status != WICK_OK) code = gate_failed(g, status, CLI_BAD_FILE);
-    }
+    if (code == CLI_OK) code = open_samples(g, &form);
     if (code == CLI_OK) wick_model_set_training(g->c.model, false);
     if (code == CLI_OK) code = gate_choose_way(g, &form);
-    return code == CLI_OK ? choose_images(g) : code;
+    if (code == CLI_OK) code = choose_images(g);
+    if (code == CLI_OK)
+        snprintf(g->judging, sizeof g->judging, g->held ? "%ss that the training held out"
+                                                        : "training %ss that it was not made by",
+                 source_noun(g->judged));
+    return code;
 }
 void gate_free(gate *g) {
     free(g->before.each);

@@ -44,7 +44,8 @@ typedef struct gate {
     wick_dataset *learned;     /* all but judged; NULL: nothing is trained */
     wick_transform *transform; /* of its samples; NULL: none */
     const wick_loader_options *loading; /* how samples of the training are changed; NULL: as `transform` says */
-    const char *says;          /* which samples judge, in words; NULL: as they were chosen */
+    const char *says;          /* which samples judge, in words; NULL: `judging` */
+    char judging[80];          /* which samples judge, in words, as they were chosen */
     bool guest;                /* ctx is somebody else's */
     bool needs_logits;         /* an ONNX file that ends in a softmax is refused; set by the command before gate_open */
     wick_function made;        /* the smaller network, of classifier_network_spec */

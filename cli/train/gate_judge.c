@@ -88,12 +88,7 @@ void gate_score_text(const gate *g, double score, char text[32]) {
     const bool percent = gate_metric_of(g).percent;
     snprintf(text, 32, percent ? "%.2f %%" : "%.6g", (percent ? 100 : 1) * score);
 }
-const char *gate_judged(const gate *g) {
-    if (g->says) return g->says;
-    if (g->way == GATE_PAIRS)
-        return g->held ? "images that the training held out" : "training images that it was not made by";
-    return g->held ? "samples that the training held out" : "training samples that it was not made by";
-}
+const char *gate_judged(const gate *g) { return g->says ? g->says : g->judging; }
 bool gate_is_worse(const gate *g, double score, double than) {
     return gate_metric_of(g).lower ? score > than : score < than;
 }
@@ -268,8 +263,8 @@ void gate_print(const gate *g, const char *before, const char *after) {
     if (g->way == GATE_PAIRS) {
         int64_t lost, won;
         gate_flips(g, &lost, &won);
-        printf("drop      %.2f points, below %.2f with 95 %%: %lld images lost, %lld won\n", drop, bound,
-               (long long)lost, (long long)won);
+        printf("drop      %.2f points, below %.2f with 95 %%: %lld %ss lost, %lld won\n", drop, bound,
+               (long long)lost, source_noun(g->judged), (long long)won);
     } else if (m.percent) {
         printf("drop      %.2f points, below %.2f with 95 %%: of %lld groups in pairs\n", drop, bound,
                (long long)g->before.n_each[0]);

@@ -19,8 +19,7 @@ wick_status wick_quantizer_record_grams(wick_context *ctx, wick_tensor *const *i
     wick_quantizer *q = user;
     reading r;
     replay p;
-    wick_status status = wick_quantizer_read(q, &r, ctx, in);
-    if (status == WICK_OK) status = wick_replay_new(&p, q, &r, FLOATS);
+    wick_status status = wick_replay_floats(&p, q, &r, ctx, in);
     for (int pass = 0; status == WICK_OK && pass < 2; pass++) {
         int n = 0;
         for (size_t i = 0; i < r.s.graph->n; i++) {

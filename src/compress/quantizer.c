@@ -92,8 +92,7 @@ static wick_status read_weights(wick_context *ctx, wick_tensor *const *in, wick_
     wick_quantizer *q = user;
     reading r;
     replay p;
-    wick_status status = wick_quantizer_read(q, &r, ctx, in);
-    if (status == WICK_OK) status = wick_replay_new(&p, q, &r, FLOATS);
+    wick_status status = wick_replay_floats(&p, q, &r, ctx, in);
     for (size_t i = 0; status == WICK_OK && i < r.s.graph->n; i++)
         for (int k = 1; r.layer[i] >= 0 && k < r.s.graph->nodes[i]->n_in; k++)
             wick_replay_need(&p, r.s.graph->nodes[i]->in[k]);
@@ -130,8 +129,7 @@ static wick_status observed(wick_context *ctx, wick_tensor *const *in, wick_tens
     wick_quantizer *q = user;
     reading r;
     replay p;
-    wick_status status = wick_quantizer_read(q, &r, ctx, in);
-    if (status == WICK_OK) status = wick_replay_new(&p, q, &r, FLOATS);
+    wick_status status = wick_replay_floats(&p, q, &r, ctx, in);
     for (int pass = 0; status == WICK_OK && pass < 2; pass++) {
         const wick_graph *graph = r.s.graph;
         int n = 0;

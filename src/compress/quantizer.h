@@ -153,6 +153,8 @@ typedef struct replay {
 } replay;
 
 wick_status wick_replay_new(replay *p, wick_quantizer *q, reading *r, purpose why);
+/* Reads what the function records for `in`, to be recorded again in floats. r->s is to be freed, whatever comes. */
+wick_status wick_replay_floats(replay *p, wick_quantizer *q, reading *r, wick_context *ctx, wick_tensor *const *in);
 static inline void wick_replay_need(const replay *p, const wick_value *v) { p->needed[v->node->position] = true; }
 /* Records what is needed. */
 wick_status wick_replay_run(const replay *p);

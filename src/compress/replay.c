@@ -25,6 +25,11 @@ wick_status wick_replay_new(replay *p, wick_quantizer *q, reading *r, purpose wh
     return p->needed && p->made && p->read && p->steps && p->weights && p->taken ? WICK_OK : out_of_memory(q->ctx);
 }
 
+wick_status wick_replay_floats(replay *p, wick_quantizer *q, reading *r, wick_context *ctx, wick_tensor *const *in) {
+    WICK_TRY(wick_quantizer_read(q, r, ctx, in));
+    return wick_replay_new(p, q, r, FLOATS);
+}
+
 /* A copy of a state, for the model that is trained. */
 static wick_status copy_state(wick_quantizer *q, wick_named state, wick_tensor **out) {
     char name[WICK_MSG_MAX];

@@ -55,8 +55,7 @@ static wick_status record_gradients(wick_context *ctx, wick_tensor *const *in, w
     wick_quantizer *q = user;
     reading r;
     replay p;
-    wick_status status = wick_quantizer_read(q, &r, ctx, in);
-    if (status == WICK_OK) status = wick_replay_new(&p, q, &r, FLOATS);
+    wick_status status = wick_replay_floats(&p, q, &r, ctx, in);
     for (int i = 0; i < (q->by_labels ? 1 : q->n_out) && status == WICK_OK; i++)
         wick_replay_need(&p, r.s.graph->outputs[i]);
     if (status == WICK_OK) status = wick_replay_run(&p);

@@ -219,6 +219,7 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     p->low = attr->low;
     p->high = attr->high;
     p->keep = wick_lower_is_kept(l, node->in[1]);
+    p->small = p->b_signed && wick_lower_bits(node->in[1]) <= 4;
     const int a_zero = input_of(attr, WICK_INT8_A_ZERO), b_zero = input_of(attr, WICK_INT8_B_ZERO);
     p->late_zero = a_zero >= 0 && !wick_lower_is_kept(l, node->in[a_zero]) &&
                    (b_zero < 0 || wick_lower_is_kept(l, node->in[b_zero]));

@@ -17,6 +17,9 @@ test_a_run() {
     cmp net8.onnx again.onnx || fail "the same command makes another file"
     expect 0 "$wick" quantize run -o threads.onnx --threads 1 --quiet && cmp net8.onnx threads.onnx || fail "the number of threads counts"
     # what it says of accuracy is what eval finds
+    # --data that names what the run learned from is judged by what it held out
+    expect 0 "$wick" quantize run --data ./data -o own.onnx && has err "judged on 60 images that the training held out" && has err "--data ./data is what run learned from"
+    expect 0 "$wick" prune run --data data --ratio 0.3 -o own.onnx && has err "is what run learned from" && has out "images that the training held out"
     expect 0 "$wick" quantize run -o all.onnx --images 10 --judge 590 --json && lost=$(json out accuracy_int8)
     expect 0 "$wick" eval run --json && floats=$(json out accuracy)
     expect 0 "$wick" eval net8.onnx --data data --json && integers=$(json out accuracy)
@@ -93,6 +96,12 @@ test_weights_of_few_bits() {
     expect 0 "$wick" quantize run -o w4.onnx --weight-bits 4 --epochs 2 && has out "in w4" && has err "epoch 2/2"
     expect 0 "$wick" eval w4.onnx --data data --json && four=$(json out accuracy)
     awk "BEGIN { exit !($floats - $four < 0.05) }" || fail "$floats became $four"
+    # the file's weights are packed as bytes, once, and it is written as C; so are those of blocks
+    expect 0 "$wick" plan w4.onnx --threads 1 && has out "integers: 4 products" && lacks out gemm
+    expect 0 "$wick" compile w4.onnx -o c4 && has out "weights and other constants"
+    for kind in "--block 32" "--weights-only int8 --block 32"; do
+        expect 0 "$wick" quantize run -o blocks.onnx $kind --quiet && expect 0 "$wick" compile blocks.onnx -o cblocks
+    done
     expect 0 "$wick" quantize run -o w3.onnx --weight-bits 3 --wide-layers "conv*" --quiet && has out "in w3"
     expect 2 "$wick" quantize run -o b.onnx --weight-bits 4 --per-tensor && has err "has a scale for each channel"
     expect 2 "$wick" quantize run -o b.onnx --wide-layers "fc*" && has err "--wide-layers is for"

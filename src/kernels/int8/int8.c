@@ -59,7 +59,7 @@ static const wick_int8_kernel *kernel_now(wick_int8 *p) {
     p->amx = amx_refused(p) ? NULL : wick_amx_now();
     return p->amx                                         ? &t->amx
            : !vnni_refused(p)                             ? &t->vnni
-           : !bytes_refused(p) && (p->known || is_row(p)) ? &t->bytes
+           : !bytes_refused(p) && (p->known || p->small || is_row(p)) ? &t->bytes
                                                           : &t->plain;
 }
 
@@ -207,7 +207,9 @@ void wick_int8_prepare(wick_int8 *p, const wick_tuning *tuning) {
     prepare(p, tuning);
     if (p->kernel->wide && p->tasks) {
         int64_t most = 0;
-        if (!p->known || !wick_int8_count_splits(p, &most))
+        if (p->small) /* no pair is split */
+            p->split_room = 0;
+        else if (!p->known || !wick_int8_count_splits(p, &most))
             p->known = NULL;
         else
             p->split_room = WICK_MIN(most + most / 2, p->padded / p->kernel->group);

@@ -29,7 +29,8 @@ typedef struct wick_int8 {
     int64_t a_row, a_col, b_row, b_col; /* matrices */
     int64_t b_count;                    /* B's that are packed: of a batch, or groups */
     bool conv;
-    bool keep; /* B is packed once, for many products */
+    bool keep;  /* B is packed once, for many products */
+    bool small; /* B, whatever it is when packed, is i8 in -64..64 */
     /* a_zero is another one in each of them, and only wick_int8_run reads it; I32 and F32, and zero points of B stay */
     bool late_zero;
     bool late_scale; /* a_scale likewise; F32, and scales of B and a bias, f32 or none, stay */

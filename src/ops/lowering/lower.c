@@ -1,5 +1,6 @@
 /* lower.c: the pieces of a plan that ops emit: buffers, steps, copies. */
 #include "ops/lowering/lower.h"
+#include "ops/ops.h"
 
 wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, ...) {
     va_list args;
@@ -44,8 +45,23 @@ static wick_status buffer_new(wick_lower *l, const wick_buffer *buffer, uint32_t
     return WICK_OK;
 }
 
+/* A cast of integers of less than a byte to bytes: weights that lie in 4 bits are packed as those of 8. */
+static bool is_widening(const wick_node *node) {
+    if (node->op != &wick_op_cast || wick_dtype_bits((wick_dtype)node->in[0]->type.dtype) >= 8) return false;
+    const uint8_t to = node->out[0].type.dtype;
+    return wick_dtype_is_integer((wick_dtype)node->in[0]->type.dtype) && (to == WICK_I8 || to == WICK_U8);
+}
+
+int wick_lower_bits(const wick_value *v) {
+    while ((v->node->op->flags & WICK_OP_VIEW && v->node->op != &wick_op_bit_cast) || is_widening(v->node)) {
+        if (!v->node->n_in) break;
+        v = v->node->in[0];
+    }
+    return (int)wick_dtype_bits((wick_dtype)v->type.dtype);
+}
+
 bool wick_lower_is_kept(const wick_lower *l, const wick_value *v) {
-    while (v->node->op->flags & WICK_OP_VIEW && v->node->n_in) v = v->node->in[0];
+    while ((v->node->op->flags & WICK_OP_VIEW || is_widening(v->node)) && v->node->n_in) v = v->node->in[0];
     if (!l->keeps || (v->node->op != &wick_op_data && v->node->op != &wick_op_constant)) return false;
     for (int r = 0; r < l->n_results && v->node->op == &wick_op_data; r++)
         if (l->results[r].leaf == (int32_t)v->node->slot[0]) return false;

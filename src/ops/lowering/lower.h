@@ -173,8 +173,11 @@ wick_status wick_lower_out(wick_lower *l, const wick_node *node, int i, wick_ope
 wick_status wick_lower_out_channels_last(wick_lower *l, const wick_node *node, int i, wick_operand *out);
 /* Channels last, in a way that row-major isn't. */
 bool wick_lower_is_channels_last(const wick_operand *at);
-/* Is it data that the plan keeps what it packs of: a constant, or a state that it doesn't assign; or a view of such? */
+/* Is it data that the plan keeps what it packs of: a constant, or a state that it doesn't assign; or a view of such,
+ * or bytes of such that have fewer bits? */
 bool wick_lower_is_kept(const wick_lower *l, const wick_value *v);
+/* Bits of the integers that v's were, before views and casts of fewer than 8 bits to bytes. */
+int wick_lower_bits(const wick_value *v);
 /* Of a product g, to be prepared, whose B is v: is v the same in each run, and has it so many zeros that the product
  * should be sparse (wick_sparse_choose)? k_axis, n_axis: dims of v. Weights are looked at where they are constants, or
  * states that this plan doesn't assign and nobody writes just now; so are those that v has by scaling such. Returns why

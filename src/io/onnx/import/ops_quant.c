@@ -90,12 +90,19 @@ static bool read_scaling(onnx_call *c, scaling *s) {
     return c->status == WICK_OK;
 }
 
+/* Of numbers of 2 and 4 bits those of 8, which nodes of wick_dequantize take; other dtypes stay. */
+static wick_dtype as_byte(wick_dtype dtype) {
+    if (dtype == WICK_I4 || dtype == WICK_I2) return WICK_I8;
+    return dtype == WICK_U4 || dtype == WICK_U2 ? WICK_U8 : dtype;
+}
+
 /* May nodes of wick_quantize and wick_dequantize say it, which passes find? */
 static bool is_plain(onnx_call *c, wick_dtype quantised) {
     const wick_tensor *scale = c->in[1]->v.tensor;
     wick_tensor *zero = wick_onnx_optional(c, 2);
     return (wick_tensor_count(scale) == 1 || wick_tensor_rank(scale) == 1) && !wick_onnx_int(c, "block_size", 0) &&
-           (quantised == WICK_U8 || quantised == WICK_I8 || quantised == WICK_I16 || quantised == WICK_I32) &&
+           (as_byte(quantised) == WICK_U8 || as_byte(quantised) == WICK_I8 || quantised == WICK_I16 ||
+            quantised == WICK_I32) &&
            (!zero || (wick_tensor_dtype(zero) == quantised && wick_tensor_count(zero) == wick_tensor_count(scale) &&
                       wick_tensor_rank(zero) <= 1));
 }
@@ -105,8 +112,8 @@ static void quantize(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *zero = wick_onnx_optional(c, 2);
     if (!x || !wick_onnx_tensor(c, 1)) return;
     const wick_dtype dtype = zero ? wick_tensor_dtype(zero) : WICK_U8;
-    if (wick_tensor_dtype(x) != WICK_F64 && dtype != WICK_I32 && !wick_onnx_int(c, "output_dtype", 0) &&
-        is_plain(c, dtype)) {
+    if (wick_tensor_dtype(x) != WICK_F64 && dtype != WICK_I32 && dtype == as_byte(dtype) &&
+        !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, dtype)) {
         /* Scales that are f32 are not cast to it: passes compare them as they are. */
         wick_onnx_set(c, 0,
                       wick_quantize(wick_as(x, WICK_F32), wick_as(wick_onnx_number(c, 1), WICK_F32),
@@ -130,6 +137,18 @@ static void dequantize(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *scale = x ? wick_onnx_tensor(c, 1) : NULL;
     if (!scale) return;
     s.dtype = wick_tensor_dtype(scale);
+    const wick_dtype byte = as_byte(wick_tensor_dtype(x));
+    if (byte != wick_tensor_dtype(x) && s.dtype == WICK_F32 && !wick_onnx_int(c, "output_dtype", 0) &&
+        is_plain(c, wick_tensor_dtype(x))) {
+        wick_tensor *zero = wick_onnx_zero_point(c, 2);
+        scale = wick_onnx_number(c, 1);
+        /* as many zero points as scales; either may be [1] */
+        const int64_t n = wick_tensor_count(scale);
+        if (n == 1 && wick_tensor_rank(scale)) scale = wick_reshape(scale, WICK_SCALAR);
+        if (zero) zero = wick_reshape(wick_cast(zero, byte), wick_tensor_rank(scale), &n);
+        wick_onnx_set(c, 0, wick_dequantize(wick_cast(x, byte), scale, zero, (int)wick_onnx_int(c, "axis", 1)));
+        return;
+    }
     if (s.dtype == WICK_F32 && !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, wick_tensor_dtype(x))) {
         wick_onnx_set(
             c, 0,
