@@ -3,6 +3,7 @@
 #define GOLDEN_FILE  "windows.safetensors"
 #define GOLDEN_FLOOR 8
 #include "ops/goldens.h"
+#include "wick/image.h"
 
 /* as in make_windows.py */
 enum { CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG, PAD_ALL, FLIP, NEAREST, LINEAR, CORNERS };
