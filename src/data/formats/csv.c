@@ -108,7 +108,7 @@ static wick_status walk(wick_csv *t, wick_csv_reader *r, const char *begin, cell
             const int k = i < t->cells ? t->column_of[i] : -1;
             if (k >= 0 && t->hashes) /* a sum: the order of the columns is nothing */
                 t->hashes[t->rows] += spread(hash_text(hash_text(0xcbf29ce484222325u, t->columns[k].c.name), r->cell));
-            if (k >= 0 && t->columns[k].c.type != WICK_CSV_LEFT_OUT) WICK_TRY(fn(t, r, k, t->rows, msg));
+            if (fn && k >= 0 && t->columns[k].c.type != WICK_CSV_LEFT_OUT) WICK_TRY(fn(t, r, k, t->rows, msg));
         }
         if (i != t->cells)
             return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %lld: %d cell%s where the first line has %d", t->path,
@@ -507,6 +507,11 @@ static wick_status too_wide(wick_csv *t, wick_msg *msg) {
                         t->path, t->features, wick_csv_called(name, t, most), t->columns[most].width, GROWTH);
 }
 
+/* From here on walks make them. */
+static bool make_hashes(wick_csv *t) {
+    return (t->hashes = wick_calloc(&t->alloc, t->hash_bytes = (size_t)t->rows * sizeof *t->hashes)) != NULL;
+}
+
 static wick_status take_memory(wick_csv *t, size_t file, wick_msg *msg) {
     for (int k = 0; k < t->n; k++) {
         wick_csv_part *c = &t->columns[k];
@@ -532,8 +537,7 @@ static wick_status take_memory(wick_csv *t, size_t file, wick_msg *msg) {
         t->target_bytes / GROWTH > file)
         return wick_msg_set(msg, WICK_ERR_INVALID, "%s: too many targets", t->path);
     t->targets = wick_alloc(&t->alloc, t->target_bytes);
-    t->hashes = wick_calloc(&t->alloc, t->hash_bytes = (size_t)t->rows * sizeof *t->hashes);
-    return t->values && t->labels && t->targets && t->hashes
+    return t->values && t->labels && t->targets && make_hashes(t)
                ? WICK_OK
                : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", t->path, t->value_bytes);
 }
@@ -593,7 +597,11 @@ static wick_status read_text(wick_csv *t, wick_csv_reader *r, const char *text, 
                             (long long)t->rows, (long long)t->options.n_learned);
     bool any = false;
     for (int k = 0; k < t->n; k++) any |= t->columns[k].c.type != WICK_CSV_LEFT_OUT;
-    if (!any) return wick_csv_write_coding(t, r->locale, msg);
+    if (!any) { /* no column has a value to take */
+        if (!make_hashes(t)) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+        WICK_TRY(walk(t, r, text, NULL, msg));
+        return wick_csv_write_coding(t, r->locale, msg);
+    }
     if (t->options.coding)
         WICK_TRY(check_types(t, msg));
     else {
