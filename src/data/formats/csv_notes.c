@@ -67,8 +67,9 @@ static wick_status tell_rounded(wick_csv *t, int k, const char *name, wick_msg *
     const wick_csv_part *c = &t->columns[k];
     const char *what = c->c.whole ? "whole numbers above 2^24" : "numbers that lie close together";
     if (c->offset != 0 && !t->options.coding)
-        return wick_csv_tell(t, msg, "column %s has %s, up to %.17g: what is learned from is by how much they are above "
-                             "%.17g", name, what, c->c.max, c->offset);
+        return wick_csv_tell(t, msg,
+                             "column %s has %s, up to %.17g: what is learned from is by how much they are above %.17g",
+                             name, what, c->c.max, c->offset);
     const double low = c->c.min - c->offset, high = c->c.max - c->offset, most = fmax(fabs(low), fabs(high)),
                  apart = high - low;
     if (!c->rounded || !(apart > 0) || c->c.type != WICK_CSV_NUMBER || !(most >= DBL_MIN) || k == t->label)
@@ -78,8 +79,8 @@ static wick_status tell_rounded(wick_csv *t, int k, const char *name, wick_msg *
     char above[64] = "";
     if (c->offset != 0) snprintf(above, sizeof above, ", as differences from %.17g", c->offset);
     return wick_csv_tell(t, msg,
-                         "column %s has %s, up to %.10g%s, which are rounded to 32-bit floats, the largest to multiples "
-                         "of %g; its numbers lie within %.6g",
+                         "column %s has %s, up to %.10g%s, which are rounded to 32-bit floats, the largest to "
+                         "multiples of %g; its numbers lie within %.6g",
                          name, what, most, above, step, apart);
 }
 
