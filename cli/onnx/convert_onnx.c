@@ -68,6 +68,12 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 }
 static wick_status prepare(void *user, const wick_spec *in) { return classifier_prepare(user, in[0].dims[0]); }
 
+/* Whether rows of a table have classes, so that its coding and their names are all that is needed to take another. */
+static bool is_table_of_classes(const classifier *c) {
+    return c->floats && !c->heads && !c->window && !c->transform && c->task->kind == TASK_CLASSIFY && c->coding &&
+           strncmp(c->coding, "\"table\"", 7) == 0;
+}
+
 /* What samples are, for who runs the model elsewhere. */
 static int describe_samples(const classifier *c, char **doc) {
     const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
@@ -82,9 +88,10 @@ static int describe_samples(const classifier *c, char **doc) {
         return log_fail(CLI_FAILED, "out of memory");
     }
     if (table)
-        talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string, and not "
-             "in its graph",
-             (long long)c->pixels);
+        talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string%s, and "
+             "not in its graph",
+             (long long)c->pixels,
+             is_table_of_classes(c) ? " and metadata, by which wick eval and predict take tables" : "");
     if (c->rate && c->transform)
         talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
              c->transform, (long long)c->rate);
@@ -138,6 +145,7 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
     const int n = source_read_inputs(c->coding, inputs);
     for (int k = 0; k < SOURCE_MOST_INPUTS; k++) batch[k] = (wick_onnx_symbol){"N", k, 0};
     char *doc = NULL;
+    const char *const pairs[] = {CLASSIFIER_META_CODING, c->coding, CLASSIFIER_META_NAMES, c->names};
     const char *names[MOST_HEADS] = {c->task->output, "reconstruction"};
     int code = describe_samples(c, &doc), outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
     for (int i = 0; c->heads && i < c->heads->n; i++) names[i] = c->heads->list[i].name, outputs = c->heads->n;
@@ -149,6 +157,8 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
                                                 .weights = weights,
                                                 .graph = c->onnx ? "network" : c->arch,
                                                 .prepare = prepare,
+                                                .n_meta = is_table_of_classes(c) ? 2 : 0,
+                                                .meta = pairs,
                                                 .doc = doc};
         classifier_specs(c, 1, specs);
         specs[0].name = "image";

@@ -16,6 +16,8 @@
 
 /* The parts of data by which samples are told apart: learned from, tested, and chosen by where those lie apart. */
 enum { CLASSIFIER_PARTS = 3 };
+#define CLASSIFIER_META_CODING "wick.coding" /* metadata of an ONNX file of a table's classes: as the coding ... */
+#define CLASSIFIER_META_NAMES  "wick.classes" /* ... and names, with tabs between, of a checkpoint */
 #define CLASSIFIER_IDENTITY "identity."                      /* and a part, in metadata */
 extern const char *const classifier_parts[CLASSIFIER_PARTS]; /* "train", "test", "val" */
 

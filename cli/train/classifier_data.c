@@ -189,6 +189,15 @@ bool classifier_note_changed(classifier *c, const char *data, const char *split)
     return changed;
 }
 
+/* An ONNX file that keeps the coding of a table takes rows that are coded already, too: as tensors. */
+static const char *coding_for(const classifier *c, const char *place, const char *split) {
+    if (!c->onnx || c->data[0] || !c->coding) return c->coding;
+    char *file = source_find_file(place, split);
+    const bool tensors = file && (source_ends(file, ".npz") || source_ends(file, ".safetensors"));
+    free(file);
+    return tensors ? NULL : c->coding;
+}
+
 static wick_status open_part(const classifier *c, const char *data, const char *split, const source_options *form,
                              wick_dataset **out) {
     source_options so = form ? *form : (source_options){0};
@@ -197,12 +206,12 @@ static wick_status open_part(const classifier *c, const char *data, const char *
     if (status != WICK_OK) return status;
     so.label = c->label;
     so.rate = c->rate;
-    so.coding = c->coding;
+    so.coding = coding_for(c, place, split);
     so.classes = c->classes;
     so.task = c->task->kind;
     so.window = c->window, so.horizon = c->horizon;
     so.pictures = !c->floats && c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
-    so.unlabelled = (so.unlabelled || c->task->kind == TASK_AUTOENCODE) && c->coding;
+    so.unlabelled = (so.unlabelled || c->task->kind == TASK_AUTOENCODE) && so.coding;
     if (!so.separator) so.separator = c->separator;
     if (!so.decimal) so.decimal = c->decimal;
     so.no_header |= c->no_header;
@@ -302,14 +311,16 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
         return log_fail(
             CLI_USAGE,
             "--split all is for tables and tensors in a file of their own, and folders of classes; %s is none", data);
-    if (c->onnx && !c->data[0] && is_table_of_numbers(c, place, *split, form))
+    if (c->onnx && !c->data[0] && !c->coding && is_table_of_numbers(c, place, *split, form))
         return log_fail(
             CLI_BAD_FILE,
-            "%s: is a table, and wick doesn't find in an ONNX file how columns become numbers, nor what was "
+            "%s: is a table, and wick doesn't find in this ONNX file how columns become numbers, nor what was "
             "learned of them: give the run that it was made of in its place, or, of classes, the rows as "
             "numbers (.npz with x, and y from 0 on)",
             data);
     talk("reading %s", data);
+    if (whole && !chosen && c->onnx && c->coding && !c->data[0])
+        talk("of %s is taken what a training on it would have held out; --split all takes all", data);
     if (whole && !chosen && c->data[0] && !is_own(c, data)) {
         bool test;
         const bool copy = is_copy(c, place, &test);

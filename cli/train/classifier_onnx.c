@@ -263,7 +263,26 @@ int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, con
     return code;
 }
 
-/* Nobody says what its classes are called. */
+static const char *meta_of(const classifier *c, const char *key) {
+    const char *name, *value;
+    for (int i = 0; wick_onnx_meta_at(c->onnx, i, &name, &value); i++)
+        if (strcmp(name, key) == 0) return value;
+    return NULL;
+}
+
+/* What wick convert wrote of a table's columns and classes. */
+static int take_coding(classifier *c) {
+    const char *coding = meta_of(c, CLASSIFIER_META_CODING), *names = meta_of(c, CLASSIFIER_META_NAMES);
+    if (!coding || !names || strncmp(coding, "\"table\"", 7) != 0) return CLI_OK;
+    char *kept = strdup(names);
+    if (!kept || !(c->coding = strdup(coding))) return free(kept), classifier_out_of_memory();
+    free(c->names);
+    c->names = kept;
+    c->floats = true;
+    return CLI_OK;
+}
+
+/* Nobody but what wick convert wrote says what its classes are called. */
 int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool head) {
     int code = onnx_dims(c, path, CLI_BAD_FILE);
     const int64_t width = code != CLI_OK ? 0 : onnx_width(c, path, CLI_BAD_FILE);
@@ -281,7 +300,12 @@ int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool
     c->arch = strdup(path);
     if (!c->arch) return classifier_out_of_memory();
     code = classifier_join_names(c, NULL);
-    return code == CLI_OK ? classifier_split_names(c, &fits) : code;
+    if (code == CLI_OK && !fresh) code = take_coding(c);
+    if (code == CLI_OK) code = classifier_split_names(c, &fits);
+    return code == CLI_OK && !fits
+               ? log_fail(CLI_BAD_FILE, "%s: gives %lld numbers, and its metadata name other classes", path,
+                          (long long)c->classes)
+               : code;
 }
 
 /* "onnx:FILE[,head]" of a checkpoint: a file of that name in its folder, and nowhere else. */

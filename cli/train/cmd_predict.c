@@ -11,6 +11,7 @@
 #include "predict_shared.h"
 #include "source.h"
 #include "tasks/embed.h"
+#include "tasks/task_draw.h"
 #include "../term/log.h"
 #include "../context.h"
 
@@ -150,8 +151,29 @@ static int draw(const viewer *v, const subject *s) {
     return code;
 }
 
+/* The picture in the terminal, with what is found in it. */
+static int print_picture(const viewer *v, const subject *s) {
+    const classifier *c = v->c;
+    const bool color = log_color(stdout);
+    const int64_t height = v->shape[1], width = v->shape[2], n = height * width;
+    if (!c->task->paint) return picture_print(stdout, s->pixels, v->shape, color), CLI_OK;
+    uint8_t *rgb = step_buffer(n, 3), *planes = step_buffer(n, 3);
+    int code = rgb && planes ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK) {
+        task_rgb(s->pixels, v->shape[0], height, width, rgb);
+        if (!c->task->paint(c, v->probability, color, rgb)) code = CLI_FAILED;
+    }
+    if (code == CLI_OK) {
+        for (int64_t i = 0; i < 3 * n; i++) planes[i % 3 * n + i / 3] = rgb[i];
+        picture_print(stdout, planes, (const int64_t[3]){3, height, width}, color);
+    }
+    free(rgb);
+    free(planes);
+    return code;
+}
+
 /* What other tasks than classes say. */
-static void show_task(viewer *v, const subject *s) {
+static int show_task(viewer *v, const subject *s) {
     const classifier *c = v->c;
     if (v->o->json) {
         json *j = &v->json;
@@ -160,7 +182,7 @@ static void show_task(viewer *v, const subject *s) {
         json_integer(j, "index", s->index);
         c->task->show_json(c, v->probability, s->target, s->label, j);
         json_close(j, '}');
-        return;
+        return CLI_OK;
     }
     if (v->o->of_predict.csv) {
         char name[4096];
@@ -170,12 +192,12 @@ static void show_task(viewer *v, const subject *s) {
                                              : "%s%lld",
                  s->file ? s->file : "", (long long)s->index);
         c->task->show_csv(c, v->probability, name);
-        return;
+        return CLI_OK;
     }
     if (s->file) log_print("%s", s->file);
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
     c->task->show(c, v->probability, s->target, s->label);
-    if (v->drawn && s->pixels) picture_print(stdout, s->pixels, v->shape, log_color(stdout));
+    return v->drawn && s->pixels ? print_picture(v, s) : CLI_OK;
 }
 
 static int look(viewer *v, const subject *s) {
@@ -192,7 +214,7 @@ static int look(viewer *v, const subject *s) {
         const int drawn = draw(v, s);
         if (drawn != CLI_OK) return drawn;
     }
-    if (c->task->kind != TASK_CLASSIFY) return show_task(v, s), CLI_OK;
+    if (c->task->kind != TASK_CLASSIFY) return show_task(v, s);
     int64_t best = 0;
     for (int64_t k = 0; k < c->classes; k++) {
         v->order[k] = k;

@@ -52,6 +52,7 @@ void source_drop(owned *o) {
     free(o->names);
     free(o->class_names);
     free(o->classes);
+    free(o->hashes);
 }
 static void release(void *user) {
     source_drop(user);
@@ -380,7 +381,8 @@ static wick_status take_part(wick_context *ctx, const char *split, task_kind tas
     if (strcmp(split, "test") != 0 && strcmp(split, "train") != 0)
         return wick_context_fail(ctx, WICK_ERR_IO, "there is no part called %s", split);
     wick_dataset *parts[2];
-    const wick_status status = source_split(ctx, o->set, task, parts);
+    const wick_status status = o->hashes ? source_split_rows(ctx, o->hashes, o->set, task, parts)
+                                         : source_split(ctx, o->set, task, parts);
     if (status != WICK_OK) return status;
     const int which = strcmp(split, "test") == 0;
     o->whole = o->set;

@@ -85,7 +85,8 @@ wick_status source_place(wick_context *ctx, const char *data, const char **place
  *              and "size"
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
- * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,
+ * test_images; else a fifth is "test": of a table the rows that their hashes choose (source_rows.c), of tensors a fifth
+ * of each class, the same ones every time; "all" is all of it. *coding, malloc'ed,
  * is what was learned of a table or of tensors, NULL of others; it may be NULL. *out owns all that it is made of. A
  * failure is the context's error; WICK_ERR_IO: there is no such split. */
 wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *options,

@@ -127,7 +127,8 @@ static wick_status open_pictures(const table_reader *t, const char *files, owned
     plain.skip = NULL, plain.unlabelled = false;
     if (!(o->coding = strdup(wick_csv_coding(t->header))))
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", t->r.path);
-    const wick_status status = wick_dataset_new(ctx, &rows, &o->set);
+    wick_status status = source_take_hashes(ctx, t->r.path, t->header, t->r.so->coding, o);
+    if (status == WICK_OK) status = wick_dataset_new(ctx, &rows, &o->set);
     if (status != WICK_OK) return status;
     if (!t->r.known)
         talk("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "

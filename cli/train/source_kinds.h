@@ -22,6 +22,7 @@ typedef struct owned {
     bool headed;      /* field `label` is of several heads */
     int size;         /* the field that says how large pictures are in their files; 0: none */
     bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
+    uint64_t *hashes; /* of rows of a table, by which parts are drawn; NULL: by their places */
 } owned;
 
 /* Takes *o over where it succeeds. bare: there need be no label, or targets. */
@@ -35,6 +36,12 @@ uint64_t source_hash(const char *name);
 bool source_is_label(const char *name, const char *label);
 /* Training and test. */
 wick_status source_split(wick_context *ctx, const wick_dataset *set, task_kind task, wick_dataset *parts[2]);
+/* The same of rows of a table, by their hashes (source_rows.c). */
+wick_status source_split_rows(wick_context *ctx, const uint64_t *hashes, const wick_dataset *set, task_kind task,
+                              wick_dataset *parts[2]);
+/* Makes o->hashes of the table's rows, unless the model, whose coding this is, was trained where they were split by
+ * place. NULL: it is learned from. */
+wick_status source_take_hashes(wick_context *ctx, const char *path, const wick_csv *csv, const char *coding, owned *o);
 /* What should be classes: how many of them there are, and whether all are numbers, from low to high, and whole ones. */
 typedef struct class_look {
     int64_t samples, classes;

@@ -207,8 +207,7 @@ bool source_has_coco_points(const char *data, const char *split) {
 
 bool source_boxes_have_points(const char *data, const char *split, char separator) {
     box_place *place = malloc(sizeof *place);
-    const bool have =
-        place && box_find(data, split, separator, place) && place->form == BOX_COCO && point_coco_is(place->file);
+    const bool have = place && box_find(data, split, separator, place) && place->form == BOX_COCO && place->points;
     free(place);
     return have;
 }

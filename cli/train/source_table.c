@@ -83,7 +83,8 @@ static const wick_csv_column *column_of(const wick_csv *csv, const char *name) {
 }
 
 /* Which rows of a table that is split are for training, as take_part will have it. */
-static wick_status training_rows(wick_context *ctx, const wick_dataset *set, task_kind task, bool *learned) {
+static wick_status training_rows(wick_context *ctx, const wick_dataset *set, const uint64_t *hashes, task_kind task,
+                                 bool *learned) {
     const int64_t n = wick_dataset_count(set);
     int64_t *rows = malloc((size_t)n * sizeof *rows), *labels = malloc((size_t)n * sizeof *labels);
     const wick_spec fields[] = {{"row", WICK_I64, 0, {0}}, {"label", WICK_I64, 0, {0}}};
@@ -94,7 +95,7 @@ static wick_status training_rows(wick_context *ctx, const wick_dataset *set, tas
     if (status == WICK_OK)
         status = wick_dataset_of_arrays(ctx, n, 2, fields, (const void *const[]){rows, labels},
                                         wick_dataset_classes(set) ? 1 : -1, wick_dataset_classes(set), &numbered);
-    if (status == WICK_OK) status = source_split(ctx, numbered, task, parts);
+    if (status == WICK_OK) status = source_split_rows(ctx, hashes, numbered, task, parts);
     for (int64_t i = 0; status == WICK_OK && i < wick_dataset_count(parts[0]); i++) {
         int64_t row;
         status = wick_dataset_get(parts[0], i, (void *[WICK_DATASET_FIELDS]){&row}, NULL);
@@ -144,7 +145,8 @@ static wick_status learn_table(wick_context *ctx, const char *path, const source
         bool *learned = calloc((size_t)wick_csv_rows(o->csv), sizeof *learned);
         if (!learned) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
         if (status == WICK_OK) status = wick_dataset_of_csv(ctx, o->csv, &o->set);
-        if (status == WICK_OK && !so->window) status = training_rows(ctx, o->set, so->task, learned);
+        if (status == WICK_OK) status = source_take_hashes(ctx, path, o->csv, NULL, o);
+        if (status == WICK_OK && !so->window) status = training_rows(ctx, o->set, o->hashes, so->task, learned);
         for (int64_t i = 0; so->window && i < wick_csv_rows(o->csv) - source_test_rows(wick_csv_rows(o->csv)); i++)
             learned[i] = true;
         form.learned = learned;
@@ -216,6 +218,7 @@ wick_status source_open_table(wick_context *ctx, const char *path, const source_
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     status = wick_dataset_of_csv(ctx, o->csv, &o->set);
     if (status == WICK_OK) status = take_targets(ctx, path, so, o);
+    if (status == WICK_OK && !o->hashes) status = source_take_hashes(ctx, path, o->csv, so->coding, o);
     if (status != WICK_OK || !has) return status;
     if (!so->coding)
         talk("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "

@@ -113,7 +113,7 @@ const zoo_model zoo_models[] = {
     {"V4", "FaceDetectNano", "finds 68 landmarks of a face, without its box: both are several heads", "1x80x80", "68 points", &zoo_set_faces, "persons that the training has not", ZOO_NME, 8, "1,80,80", 68,
      "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 24 3 same nobias, bn, relu, save b, conv 32 3 stride 2 same nobias, bn, relu, save c, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same nobias, bn, relu, upsample c, concat c, conv 32 3 same nobias, bn, relu, upsample b, concat b, conv 32 3 same nobias, bn, relu, conv classes 1",
      "task = keypoints\nimage-size = 80\nepochs = 40\nbatch = 32\ntransform = affine=20:0.08:0.85:1.15,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
-    {"V5", "GestureNet-Micro", "reads the digits that a hand shows", "1x48x48", "10", &zoo_set_signs, "students that the training has not", ZOO_ACCURACY, 0.93, "1,48,48", 10,
+    {"V5", "GestureNet-Micro", "reads the digits that a hand shows", "1x48x48", "10", &zoo_set_signs, "students that the training has not", ZOO_ACCURACY, 0.93, "3,48,48", 10,
      "conv 24 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
      "image-size = 48\nepochs = 40\nbatch = 32\ntransform = affine=15:0.12:0.8:1.2,jitter=0.3:0.3:0:0,normalise\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", &zoo_set_words, "ten families of fonts, and a fifth of the words", ZOO_CER, 6, "1,32,128", 63,

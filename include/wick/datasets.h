@@ -213,6 +213,10 @@ typedef struct wick_csv_column {
     bool whole;            /* all of its numbers are whole */
     bool present;          /* the table has it; false only with a coding */
     bool target;           /* it is one of the numbers to learn */
+    double offset; /* what is taken from each of its numbers, in 64 bits, before it becomes a feature in f32; 0:
+                      nothing. Whole numbers above 2^24 that are all far from 0, such as times in seconds, and numbers
+                      that lie closer together than 1024 steps of f32, have their least one, rounded down; with a coding
+                      its */
 } wick_csv_column;
 typedef struct wick_csv wick_csv;
 /* Reads it all. UTF-8, with or without a byte order mark; UTF-16 with one; what is not UTF-8 is read as Windows-1252
@@ -228,6 +232,10 @@ WICK_API int64_t wick_csv_rows(const wick_csv *csv);
 WICK_API int wick_csv_columns(const wick_csv *csv);
 WICK_API const wick_csv_column *wick_csv_column_at(const wick_csv *csv, int column);         /* NULL outside */
 WICK_API const char *wick_csv_category(const wick_csv *csv, int column, int64_t number);     /* NULL outside */
+/* A number that the texts of a row's cells alone make, with the names of their columns: the same wherever the row
+ * stands in a table, and in whichever order the columns are; rows that are alike have one. By a coding, of the columns
+ * that it knows. 0 outside. */
+WICK_API uint64_t wick_csv_row_hash(const wick_csv *csv, int64_t row);
 /* How its columns are coded: names in order, categories, classes, means, what becomes of what is missing. A text in
  * UTF-8, to be kept with a model and given to wick_csv_options.coding. It belongs to the table. docs/data.md has its
  * form. */

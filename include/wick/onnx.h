@@ -236,6 +236,8 @@ typedef struct wick_onnx_save_options {
     const char *graph, *doc;      /* the graph's name, a text about the model; may be NULL */
     /* called before each recording, with its specs; may be NULL */
     wick_status (*prepare)(void *user, const wick_spec *in);
+    int n_meta; /* metadata_props, as wick_onnx_meta_at has them: meta[2 i] is a key, meta[2 i + 1] its value */
+    const char *const *meta;
 } wick_onnx_save_options;
 /* Writes what fn records in evaluation (wick_plan.h) as an ONNX model: its inputs are named and shaped by in
  * (without a name: input, input_1 ...), states of the model are initializers under their names. Each op becomes the

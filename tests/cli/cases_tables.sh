@@ -47,8 +47,8 @@ test_missing_values_become_the_means_of_the_training() {
     { echo u,v,label; rows 5 300 'print u "," v + 5 "," (u > 0 ? "p" : "q")'; } >gap/train.csv
     { echo u,v,label; rows 6 100 'print u ",," (u > 0 ? "p" : "q")'; } >gap/test.csv
     train 0 gap gap_run && has err '1 column has no value in any row: "v"' && accuracy gap_run 0.97 && lacks out nan
-    # In one file the fifth that is tested has no part in them: rows of 1000 are those of the test.
-    { echo a,label; awk 'BEGIN { for (i = 0; i < 100; i++) print (i % 10 ? i % 2 : "") "," (i % 2 ? "odd" : "even") }'; } >one.csv
+    # In one file the rows that are tested have no part in them.
+    { echo a,row,label; awk 'BEGIN { for (i = 0; i < 100; i++) print (i % 10 ? i % 2 : "") "," i "," (i % 2 ? "odd" : "even") }'; } >one.csv
     train 0 one.csv one_run && metadata one_run/best.safetensors | grep -q '\\"number\\",\\"a\\",\\"0\.[0-9]*\\"' || fail "no mean in $(metadata one_run/best.safetensors | head -c 600)"
     case_folder csv-empty-column || return 0
     train 0 "$dir/set" case_gap && accuracy case_gap 0.98 && lacks out nan
@@ -111,7 +111,8 @@ test_forms_of_text_are_found_and_said() {
     train 0 hat.csv hat --separator '^' && accuracy hat 0.9
     tr ',.' ';,' <latin.csv >excel.csv && train 0 excel.csv excel && has err "separated by a semicolon, and numbers have a decimal comma" && accuracy excel 0.9
     accuracy latin 0.9 --data excel.csv
-    train 3 excel.csv bad --decimal point && has err 'the most of "a" (159)' && has err "leave it out"
+    { echo a,b,label; rows 14 400 'print u "," v "," (u > 0 ? "yes" : "no")'; } | tr ',.' ';,' >wide.csv
+    train 3 wide.csv bad --decimal point && has err 'the most of "b" (' && has err "leave it out"
     tail -n +2 latin.csv >bare.csv && train 0 bare.csv headed --epochs 1 && has err "names of columns in the first line are numbers" && train 0 bare.csv bare --no-header --label 2 && accuracy bare 0.9
     expect 2 "$wick" train --data latin.csv --net "$net" --separator ab --out bad && has err "--separator 'ab' is neither a character nor tab"
     case_folder csv-messages || return 0

@@ -43,6 +43,9 @@ test_predictions() {
     expect 0 "$wick" predict run set/test/p100.pgm --score 0.999 && has out ": 0 found" && expect 0 "$wick" predict run set/test/p100.pgm --score 0.999 --csv && has out "p100.pgm,,,,,,"
     # what it prints is a set of boxes, which the same model finds again
     expect 0 "$wick" predict run set/test/p1*.pgm --csv && head -n 1 out | grep -qx "path,class,score,xmin,ymin,xmax,ymax" && cp out again.csv && expect 0 "$wick" eval run --data again.csv --json && at_least map50 0.97
+    # frames in the terminal: in the colour of a class, or white
+    expect 0 "$wick" predict run set/test/p100.pgm --color always && grep -Eq $'\x1b\\[38;2;(68;119;170|238;102;119|34;136;51)' out || fail "no frame in colour"
+    expect 0 "$wick" predict run set/test/p100.pgm && grep -q '@@@@@' out && expect 0 "$wick" predict run set/test/p100.pgm --score 0.999 && ! grep -q '@@@@@' out || fail "no white frame, or one without a box"
     expect 2 "$wick" predict run set/test/p100.pgm --csv --json && has err "--csv" && expect 3 "$wick" predict run nothing.pgm
     can "numpy, PIL" || return 0
     "$python" - "$wick" <<'P' || fail "boxes of larger pictures"

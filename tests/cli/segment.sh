@@ -28,6 +28,7 @@ test_masks_of_three_classes() {
 test_predictions_as_pictures() {
     [ -d run ] || { fail "no model"; return; }
     expect 0 "$wick" predict run --index 0-19 --draw drawn --json && valid_json out && has out '"pixels": {"ground": ' && has out '"pixel_accuracy"' && [ "$(ls drawn | wc -l)" = 40 ] || fail "drawn: $(ls drawn | wc -l)"
+    expect 0 "$wick" predict run --index 0 --color always && grep -Eq $'\x1b\\[38;2;[0-9]+;[0-9]+;[0-9]+;48;2' out && expect 0 "$wick" predict run --index 0 && grep -q '@@@' out || fail "no mask in the terminal"
     pictures 3 1 large large 36 48 && expect 0 "$wick" predict run large/p100.pgm --draw drawn && has out "large/p100.pgm: ground" && [ -s drawn/p100-mask.png ] || fail "no mask"
     # what was written is read: masks with a palette, beside pictures
     mkdir -p again && for i in 100 101 102 103 104 105 106 107; do cp shapes/test/images/p$i.pgm again/p$i.pgm && cp drawn/$((i - 100))-mask.png again/p${i}_mask.png; done

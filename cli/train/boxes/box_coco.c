@@ -139,15 +139,32 @@ wick_status box_read_coco(wick_context *ctx, const char *path, const char *const
     return status;
 }
 
-bool box_is_coco(const char *path) {
+/* Whether one of its categories has "keypoints", and they are not an empty list. */
+static bool has_points(json_in *j) {
+    char key[32];
+    bool has = false;
+    for (json_enter(j, '['); json_item(j);)
+        for (json_enter(j, '{'); json_key(j, key, sizeof key);)
+            if (strcmp(key, "keypoints") == 0)
+                for (json_enter(j, '['); json_item(j); json_skip(j)) has = true;
+            else
+                json_skip(j);
+    return has;
+}
+
+bool box_is_coco(const char *path, bool *points) {
     size_t size;
     char *text = path_read(path, &size), key[32];
     if (!text) return false;
     json_in j = {.at = text};
     int found = 0;
+    *points = false;
     for (json_enter(&j, '{'); json_key(&j, key, sizeof key);) {
         found |= strcmp(key, "images") == 0 ? 1 : strcmp(key, "annotations") == 0 ? 2 : 0;
-        json_skip(&j);
+        if (strcmp(key, "categories") == 0)
+            *points = has_points(&j);
+        else
+            json_skip(&j);
     }
     free(text);
     return found == 3;

@@ -73,7 +73,7 @@ static bool is_boxes(const char *path, char separator, box_place *p) {
     if (source_ends(path, ".csv") || source_ends(path, ".tsv"))
         p->form = box_is_csv(path, separator, NULL) ? BOX_CSV : BOX_NONE;
     else
-        p->form = source_ends(path, ".json") && box_is_coco(path) ? BOX_COCO : BOX_NONE;
+        p->form = source_ends(path, ".json") && box_is_coco(path, &p->points) ? BOX_COCO : BOX_NONE;
     if (p->form) snprintf(p->file, sizeof p->file, "%s", path);
     return p->form != BOX_NONE;
 }
@@ -151,10 +151,10 @@ bool box_find(const char *data, const char *split, char separator, box_place *p)
 
 bool box_find_points(const char *data, const char *split, box_place *p) {
     static const char *const parts[] = {"train", "test", "val", "valid", "validation"};
-    if (box_find(data, split, 0, p) && p->form == BOX_COCO && point_coco_is(p->file)) return true;
+    if (box_find(data, split, 0, p) && p->form == BOX_COCO && p->points) return true;
     *p = (box_place){0};
     if (!path_is_folder(data)) return false;
-    if (find_begun(data, "person_keypoints", split, p)) return point_coco_is(p->file);
+    if (find_begun(data, "person_keypoints", split, p)) return p->points;
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         if (find_begun(data, "person_keypoints", parts[k], p)) return *p = (box_place){0}, false;
     return false;

@@ -67,7 +67,8 @@ wick_status box_read_csv(wick_context *ctx, const char *path, const char *split,
 bool box_is_csv(const char *path, char separator, bool *parted);
 /* COCO's file of instances; pictures are looked for beside it, or in one of these folders, NULL at the end. */
 wick_status box_read_coco(wick_context *ctx, const char *path, const char *const *folders, box_set *s);
-bool box_is_coco(const char *path);
+/* Whether it is such a file, and whether it has keypoints. */
+bool box_is_coco(const char *path, bool *points);
 /* Folders for that, up to BOX_FOLDERS of them, as `folders` points to in `paths`. */
 enum { BOX_FOLDERS = 4 };
 void box_coco_folders(const char *data, const char *split, const char *file, char (*paths)[BOX_PATH],
@@ -91,6 +92,7 @@ typedef struct box_place {
     char pictures[BOX_PATH], labels[BOX_PATH]; /* folders; of YOLO and VOC both */
     char list[BOX_PATH];                       /* of VOC, a file of the names that are of the part; "": all */
     bool whole;                                /* the data have no parts: these are all of them */
+    bool points;                               /* of COCO: it has keypoints */
 } box_place;
 /* Where the boxes of a part of the data are; false: there are none. */
 bool box_find(const char *data, const char *split, char separator, box_place *place);

@@ -213,31 +213,3 @@ wick_status point_coco_read(wick_context *ctx, const char *path, const char *con
     if (status != WICK_OK) point_table_free(t);
     return status;
 }
-
-/* Whether one of its categories has "keypoints", and they are not an empty list. */
-static bool has_points(json_in *j) {
-    char key[32];
-    bool has = false;
-    for (json_enter(j, '['); json_item(j);)
-        for (json_enter(j, '{'); json_key(j, key, sizeof key);)
-            if (strcmp(key, "keypoints") == 0)
-                for (json_enter(j, '['); json_item(j); json_skip(j)) has = true;
-            else
-                json_skip(j);
-    return has;
-}
-
-bool point_coco_is(const char *path) {
-    size_t size;
-    char *text = path_read(path, &size), key[32];
-    if (!text) return false;
-    json_in j = {.at = text};
-    bool has = false;
-    for (json_enter(&j, '{'); !has && json_key(&j, key, sizeof key);)
-        if (strcmp(key, "categories") == 0)
-            has = has_points(&j);
-        else
-            json_skip(&j);
-    free(text);
-    return has;
-}

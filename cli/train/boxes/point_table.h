@@ -37,6 +37,5 @@ bool point_table_is(const char *path, char separator, bool *parted);
 /* COCO's file of keypoints; pictures are looked for beside it, or in one of these folders, NULL at the end. Errors name
  * file, line and field. */
 wick_status point_coco_read(wick_context *ctx, const char *path, const char *const *folders, point_table *out);
-bool point_coco_is(const char *path);
 
 #endif

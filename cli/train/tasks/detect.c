@@ -220,5 +220,6 @@ const task task_detect = {.kind = TASK_DETECT,
                           .show_json = detect_show_json,
                           .csv = detect_csv,
                           .show_csv = detect_show_csv,
+                          .paint = detect_paint,
                           .draw = detect_draw,
                           .report = detect_report};

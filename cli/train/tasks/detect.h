@@ -42,6 +42,8 @@ void detect_csv(const struct classifier *c);
 void detect_show(const struct classifier *c, const float *p, const float *target, int64_t label);
 void detect_show_json(const struct classifier *c, const float *p, const float *target, int64_t label, json *j);
 void detect_show_csv(const struct classifier *c, const float *p, const char *name);
+/* Frames of the likeliest on top, in the colours of their classes, or white. */
+bool detect_paint(const struct classifier *c, const float *p, bool color, uint8_t *rgb);
 int detect_draw(const struct classifier *c, const float *p, const uint8_t *pixels, int64_t height, int64_t width,
                 const char *stem);
 bool detect_report(FILE *out, const struct evaluator *e);

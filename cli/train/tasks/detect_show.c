@@ -197,6 +197,20 @@ static int draw_svg(const classifier *c, const box_found *found, int64_t n, cons
     return task_save_text(c, stem, "-boxes.svg", text, size, whole);
 }
 
+bool detect_paint(const classifier *c, const float *p, bool color, uint8_t *rgb) {
+    int64_t n;
+    box_found *found = look(c, p, &n);
+    const box_fit fit = task_fit(c);
+    uint8_t colour[3] = {255, 255, 255};
+    for (int64_t i = n - 1; i >= 0; i--) { /* the likeliest on top */
+        box_fit_points(&fit, false, 2, 2, found[i].at);
+        if (color) task_colour(c, found[i].class, colour);
+        paint_frame(rgb, c->dims[1], c->dims[2], found[i].at, 1, colour);
+    }
+    free(found);
+    return n >= 0;
+}
+
 /* STEM-boxes.png, the picture with frames, and STEM-boxes.svg, where the names stand beside them. */
 int detect_draw(const classifier *c, const float *p, const uint8_t *pixels, int64_t height, int64_t width,
                 const char *stem) {

@@ -214,5 +214,6 @@ const task task_keypoints = {.kind = TASK_KEYPOINTS,
                              .show_json = keypoints_show_json,
                              .csv = keypoints_csv,
                              .show_csv = keypoints_show_csv,
+                             .paint = keypoints_paint,
                              .draw = keypoints_draw,
                              .report = keypoints_report};

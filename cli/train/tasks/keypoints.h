@@ -23,6 +23,7 @@ void keypoints_show(const struct classifier *c, const float *p, const float *tar
 void keypoints_show_json(const struct classifier *c, const float *p, const float *target, int64_t label, json *j);
 void keypoints_csv(const struct classifier *c);
 void keypoints_show_csv(const struct classifier *c, const float *p, const char *name);
+bool keypoints_paint(const struct classifier *c, const float *p, bool color, uint8_t *rgb);
 int keypoints_draw(const struct classifier *c, const float *p, const uint8_t *pixels, int64_t height, int64_t width,
                    const char *stem);
 bool keypoints_report(FILE *out, const struct evaluator *e);

@@ -134,6 +134,16 @@ static int draw_svg(const classifier *c, const float *at, const uint8_t *rgb, in
     return task_save_text(c, stem, "-points.svg", text, size, whole);
 }
 
+bool keypoints_paint(const classifier *c, const float *p, bool color, uint8_t *rgb) {
+    uint8_t colour[3] = {255, 255, 255};
+    for (int64_t k = 0; k < c->classes; k++, p += POINT_WIDTH) {
+        if (color) task_colour(c, k % 8, colour);
+        paint_dot(rgb, c->dims[1], c->dims[2], (double)p[0], (double)p[1],
+                  (double)(c->dims[1] < c->dims[2] ? c->dims[1] : c->dims[2]) / 80, colour);
+    }
+    return true;
+}
+
 /* STEM-points.png and STEM-points.svg: the picture with a dot for each point; in the second their names. */
 int keypoints_draw(const classifier *c, const float *p, const uint8_t *pixels, int64_t height, int64_t width,
                    const char *stem) {

@@ -109,6 +109,23 @@ static void paint(const classifier *c, const uint8_t *mask, const uint8_t *pixel
     }
 }
 
+/* The classes of the pixels; without color in greys, from black to white. */
+static bool paint_found(const classifier *c, const float *p, bool color, uint8_t *rgb) {
+    const int64_t n = places_of(c);
+    uint8_t *mask = step_buffer(n, 1), colour[3];
+    if (!mask) return log_fail(CLI_FAILED, "out of memory"), false;
+    places_take(c, p, mask);
+    for (int64_t i = 0; i < n; i++) {
+        task_colour(c, mask[i], colour);
+        for (int k = 0; k < 3; k++)
+            rgb[3 * i + k] = color              ? (uint8_t)((rgb[3 * i + k] + 2 * colour[k]) / 3)
+                             : c->classes > 1 ? (uint8_t)(255 * mask[i] / (c->classes - 1))
+                                                : 0;
+    }
+    free(mask);
+    return true;
+}
+
 /* STEM-mask.png, whose pixels are numbers of classes with a palette, and STEM-overlay.png, the picture under it. */
 static int draw(const classifier *c, const float *p, const uint8_t *pixels, int64_t height, int64_t width_,
                 const char *stem) {
@@ -184,5 +201,6 @@ const task task_segment = {.kind = TASK_SEGMENT,
                            .print_json = print_json,
                            .show = show,
                            .show_json = show_json,
+                           .paint = paint_found,
                            .draw = draw,
                            .report = report};

@@ -57,6 +57,9 @@ typedef struct task {
      * [channels, height, width]. An exit code. NULL: there is nothing to draw */
     int (*draw)(const struct classifier *c, const float *predictions, const uint8_t *pixels, int64_t height,
                 int64_t width, const char *stem);
+    /* wick predict in a terminal: what is found, over the picture as the network takes it, [dims[1], dims[2], 3].
+     * Without color as greys that differ. NULL: the picture is shown as it is. false: it failed, which has been said */
+    bool (*paint)(const struct classifier *c, const float *predictions, bool color, uint8_t *rgb);
     /* wick report: what the round says, as a section of its page. false: out of memory */
     bool (*report)(FILE *out, const struct evaluator *e);
 } task;

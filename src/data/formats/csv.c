@@ -82,6 +82,19 @@ static bool is_missing(const wick_csv_reader *r, const wick_csv_part *c) {
 
 typedef wick_status (*cell_fn)(wick_csv *t, wick_csv_reader *r, int column, int64_t row, wick_msg *msg);
 
+/* FNV-1a (Fowler, Noll, Vo) of a text and the zero behind it. */
+static uint64_t hash_text(uint64_t h, const char *text) {
+    do h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    while (*text++);
+    return h;
+}
+/* The finalizer of MurmurHash3. */
+static uint64_t spread(uint64_t h) {
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
+    return h ^ h >> 33;
+}
+
 static wick_status walk(wick_csv *t, wick_csv_reader *r, const char *begin, cell_fn fn, wick_msg *msg) {
     wick_csv_rewind(r, begin);
     if (!t->options.no_header) { /* passed over: it was read */
@@ -93,7 +106,9 @@ static wick_status walk(wick_csv *t, wick_csv_reader *r, const char *begin, cell
         for (bool last = false; !last; i++) {
             WICK_TRY(wick_csv_cell(r, &last, msg));
             const int k = i < t->cells ? t->column_of[i] : -1;
-            if (k >= 0 && t->columns[k].c.type != WICK_CSV_LEFT_OUT) WICK_TRY(fn(t, r, k, t->rows, msg));
+            if (k >= 0 && t->hashes) /* a sum: the order of the columns is nothing */
+                t->hashes[t->rows] += spread(hash_text(hash_text(0xcbf29ce484222325u, t->columns[k].c.name), r->cell));
+            if (fn && k >= 0 && t->columns[k].c.type != WICK_CSV_LEFT_OUT) WICK_TRY(fn(t, r, k, t->rows, msg));
         }
         if (i != t->cells)
             return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %lld: %d cell%s where the first line has %d", t->path,
@@ -166,6 +181,16 @@ static wick_status find_categories(wick_csv *t, wick_csv_reader *r, int k, int64
     return wick_csv_add_category(t, c, at, r->cell, msg);
 }
 
+/* Where numbers of f32 are farther apart than those of the column, as times in seconds are, differences from a number
+ * in it are learned from: from the lowest one. */
+static void settle_offset(wick_csv_part *c) {
+    if (!(c->c.max > c->c.min) || !isfinite(c->c.min) || !isfinite(c->c.max)) return;
+    const double most = fmax(fabs(c->c.min), fabs(c->c.max)), apart = c->c.max - c->c.min;
+    const double step = ldexp(1, ilogb(most) - (FLT_MANT_DIG - 1)); /* of f32, at the largest */
+    if (c->c.whole ? step <= 1 || apart >= most : step * WICK_CSV_FINE <= apart) return;
+    c->offset = floor(c->c.min);
+}
+
 static void settle_mixed(wick_csv *t) {
     for (int k = 0; k < t->n; k++) {
         wick_csv_part *c = &t->columns[k];
@@ -216,6 +241,11 @@ static float *place_of(const wick_csv *t, const wick_csv_part *c, int64_t row) {
                           : t->values + (size_t)row * (size_t)t->features + c->first;
 }
 
+/* For a number that is missing. */
+static float stand_in(const wick_csv *t, const wick_csv_part *c) {
+    return (float)(c->target < 0 && t->options.missing == WICK_CSV_MEAN ? c->c.mean - c->offset : (double)NAN);
+}
+
 static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t row, wick_msg *msg) {
     wick_csv_part *c = &t->columns[k];
     if (k == t->label) return take_label(t, r, k, row, msg);
@@ -229,8 +259,9 @@ static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t ro
     bool is;
     double v = NAN;
     WICK_TRY(take_number(t, r, k, &is, &v, msg));
+    v -= c->offset;
     c->rounded |= is && v != (double)(float)v;
-    *to = (float)(is ? v : c->target < 0 && t->options.missing == WICK_CSV_MEAN ? c->c.mean : (double)NAN);
+    *to = is ? (float)v : stand_in(t, c);
     return WICK_OK;
 }
 
@@ -476,11 +507,18 @@ static wick_status too_wide(wick_csv *t, wick_msg *msg) {
                         t->path, t->features, wick_csv_called(name, t, most), t->columns[most].width, GROWTH);
 }
 
+/* From here on walks make them. */
+static bool make_hashes(wick_csv *t) {
+    return (t->hashes = wick_calloc(&t->alloc, t->hash_bytes = (size_t)t->rows * sizeof *t->hashes)) != NULL;
+}
+
 static wick_status take_memory(wick_csv *t, size_t file, wick_msg *msg) {
     for (int k = 0; k < t->n; k++) {
         wick_csv_part *c = &t->columns[k];
         if (c->c.type == WICK_CSV_NUMBER && c->numbers && !t->options.coding) c->c.mean = c->sum / (double)c->numbers;
         if (k == t->label || c->target >= 0 || c->c.type == WICK_CSV_LEFT_OUT) continue;
+        if (c->c.type == WICK_CSV_NUMBER && !t->options.coding) settle_offset(c);
+        c->c.offset = c->offset;
         c->first = t->features;
         c->width = c->c.type == WICK_CSV_CATEGORY && t->options.one_hot ? (int)c->c.categories : 1;
         if (wick_add_overflows(t->features, c->width, &t->features))
@@ -499,7 +537,7 @@ static wick_status take_memory(wick_csv *t, size_t file, wick_msg *msg) {
         t->target_bytes / GROWTH > file)
         return wick_msg_set(msg, WICK_ERR_INVALID, "%s: too many targets", t->path);
     t->targets = wick_alloc(&t->alloc, t->target_bytes);
-    return t->values && t->labels && t->targets
+    return t->values && t->labels && t->targets && make_hashes(t)
                ? WICK_OK
                : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", t->path, t->value_bytes);
 }
@@ -514,7 +552,7 @@ static void fill_absent(wick_csv *t) {
             if (c->c.type == WICK_CSV_CATEGORY)
                 put_category(t, c, to, false, 0);
             else
-                *to = (float)(c->target < 0 && t->options.missing == WICK_CSV_MEAN ? c->c.mean : (double)NAN);
+                *to = stand_in(t, c);
         }
     }
 }
@@ -559,7 +597,11 @@ static wick_status read_text(wick_csv *t, wick_csv_reader *r, const char *text, 
                             (long long)t->rows, (long long)t->options.n_learned);
     bool any = false;
     for (int k = 0; k < t->n; k++) any |= t->columns[k].c.type != WICK_CSV_LEFT_OUT;
-    if (!any) return wick_csv_write_coding(t, r->locale, msg);
+    if (!any) { /* no column has a value to take */
+        if (!make_hashes(t)) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+        WICK_TRY(walk(t, r, text, NULL, msg));
+        return wick_csv_write_coding(t, r->locale, msg);
+    }
     if (t->options.coding)
         WICK_TRY(check_types(t, msg));
     else {
@@ -642,6 +684,7 @@ void wick_csv_free(wick_csv **slot) {
     if (t->values) wick_release(&alloc, t->values, t->value_bytes);
     wick_release(&alloc, t->labels, t->label_bytes);
     wick_release(&alloc, t->targets, t->target_bytes);
+    wick_release(&alloc, t->hashes, t->hash_bytes);
     wick_release(&alloc, t->notes, t->notes_cap * sizeof *t->notes);
     wick_release(&alloc, t->coding, t->coding_cap);
     wick_arena_free(&t->arena);
@@ -650,6 +693,9 @@ void wick_csv_free(wick_csv **slot) {
 
 int64_t wick_csv_rows(const wick_csv *t) { return t->rows; }
 int wick_csv_columns(const wick_csv *t) { return t->n; }
+uint64_t wick_csv_row_hash(const wick_csv *t, int64_t row) {
+    return t->hashes && row >= 0 && row < t->rows ? spread(t->hashes[row]) : 0;
+}
 const wick_csv_column *wick_csv_column_at(const wick_csv *t, int k) {
     return k >= 0 && k < t->n ? &t->columns[k].c : NULL;
 }

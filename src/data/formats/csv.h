@@ -9,6 +9,7 @@
 #include "wick/datasets.h"
 
 enum { WICK_CSV_COLUMNS = 1 << 16, WICK_CSV_CATEGORIES = 1 << 16 };
+enum { WICK_CSV_FINE = 1 << 10 /* steps of f32 between the lowest and the highest number that are enough */ };
 
 /* How many cells were of a kind that is told of, and the first of them. */
 typedef struct wick_csv_spots {
@@ -25,6 +26,7 @@ typedef struct wick_csv_part {
     bool empty;   /* no row that is learned from has a value: left out */
     bool texts;   /* by the table's own word: categories, also where they look like numbers or as what is missing */
     double sum;
+    double offset; /* what is taken from each of its numbers before they become f32; 0: nothing */
     int64_t numbers,
         others; /* cells that are numbers and that are neither that nor missing, of the rows that are learned from */
     wick_csv_spots odd, unknown, grouped;
@@ -54,6 +56,9 @@ struct wick_csv {
     const char **notes;
     size_t n_notes, notes_cap;
     char decimal; /* of the coding: '.' or ','; 0: its table did not tell */
+    bool old;     /* the coding is of version 1 or 2, and is written as version 2 again */
+    uint64_t *hashes; /* [rows] */
+    size_t hash_bytes;
     char *coding;
     size_t coding_size, coding_cap;
 };

@@ -1,10 +1,11 @@
 /* csv_coding.c: what the columns of a table became, as a text that another table is read by. It is a table itself,
  * whose rows are as long as they need, every cell quoted:
  *
- *   "table","2",CATEGORIES,MISSING,DECIMAL
+ *   "table","3",CATEGORIES,MISSING,DECIMAL
  *                                      the version; "numbers" or "one_hot"; "nan", "mean" or "refuse"; ".", "," or "",
  *                                      where each cell is as good a number by both. Version 1 has no DECIMAL
- *   "number",NAME,MEAN                 columns in their order. MEAN: "" where no row has a value
+ *   "number",NAME,MEAN,OFFSET          columns in their order. MEAN: "" where no row has a value. OFFSET is taken from
+ *                                      each number; where it is 0, and in versions 1 and 2, it isn't there
  *   "category",NAME,CATEGORY...        in the order of their bytes
  *   "class",NAME,ORDER,CATEGORY...     in the order of "numbers", or of "texts"
  *   "target",NAME                      any number of them
@@ -44,10 +45,11 @@ static bool put_column(wick_csv *t, int k) {
                      : c->c.type == WICK_CSV_LEFT_OUT ? LEFT_OUT
                      : c->c.type == WICK_CSV_CATEGORY ? CATEGORY
                                                       : NUMBER;
-    char mean[40] = "";
+    char mean[40] = "", offset[40];
     if (kind == NUMBER && !isnan(c->c.mean)) snprintf(mean, sizeof mean, "%.17g", c->c.mean);
+    snprintf(offset, sizeof offset, "%.17g", c->offset);
     bool ok = put_cell(t, kinds[kind], true) && put_cell(t, c->c.name, false);
-    if (kind == NUMBER) ok = ok && put_cell(t, mean, false);
+    if (kind == NUMBER) ok = ok && put_cell(t, mean, false) && (c->offset == 0 || put_cell(t, offset, false));
     if (kind == CLASS) ok = ok && put_cell(t, c->numeric ? "numbers" : "texts", false);
     for (int64_t i = 0; (kind == CATEGORY || kind == CLASS) && i < c->c.categories; i++)
         ok = ok && put_cell(t, c->names[i], false);
@@ -58,7 +60,7 @@ wick_status wick_csv_write_coding(wick_csv *t, locale_t locale, wick_msg *msg) {
     const locale_t before = uselocale(locale); /* means have a point */
     t->coding_size = 0;
     const char decimal[2] = {t->decimal, 0};
-    bool ok = put_cell(t, "table", true) && put_cell(t, "2", false) &&
+    bool ok = put_cell(t, "table", true) && put_cell(t, t->old ? "2" : "3", false) &&
               put_cell(t, t->options.one_hot ? "one_hot" : "numbers", false) &&
               put_cell(t, missing[t->options.missing], false) && put_cell(t, decimal, false) && put_bytes(t, "\n", 1);
     for (int k = 0; k < t->n; k++) ok = ok && put_column(t, k);
@@ -82,8 +84,9 @@ static wick_status read_first(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     WICK_TRY(cell(r, &last, msg));
     if (strcmp(r->cell, "table") != 0) return wrong(r, msg, "is not that of a table");
     WICK_TRY(cell(r, &last, msg));
-    const bool old = strcmp(r->cell, "1") == 0;
-    if (!old && strcmp(r->cell, "2") != 0)
+    const bool first = strcmp(r->cell, "1") == 0;
+    t->old = first || strcmp(r->cell, "2") == 0;
+    if (!t->old && strcmp(r->cell, "3") != 0)
         return wick_msg_set(msg, WICK_ERR_VERSION, "%s: the coding is of version %.20s, which is not read", r->path,
                             r->cell);
     WICK_TRY(cell(r, &last, msg));
@@ -95,7 +98,7 @@ static wick_status read_first(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     while (i < WICK_COUNTOF(missing) && strcmp(r->cell, missing[i]) != 0) i++;
     if (i == WICK_COUNTOF(missing)) return wrong(r, msg, "what is missing is neither \"nan\", \"mean\" nor \"refuse\"");
     t->options.missing = (wick_csv_missing)i;
-    if (!old) {
+    if (!first) {
         WICK_TRY(cell(r, &last, msg));
         if (strcmp(r->cell, "") != 0 && strcmp(r->cell, ".") != 0 && strcmp(r->cell, ",") != 0)
             return wrong(r, msg, "decimals are behind neither \".\" nor \",\"");
@@ -133,6 +136,11 @@ static wick_status read_column(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
         WICK_TRY(cell(r, &last, msg));
         if (*r->cell && (!wick_csv_number(r, r->cell, &c->c.mean, &grouped) || !isfinite(c->c.mean)))
             return wrong(r, msg, "its mean is no number");
+        if (!last && !t->old) {
+            WICK_TRY(cell(r, &last, msg));
+            if (!wick_csv_number(r, r->cell, &c->offset, &grouped) || !isfinite(c->offset))
+                return wrong(r, msg, "its offset is no number");
+        }
     }
     if (kind == CLASS) {
         WICK_TRY(cell(r, &last, msg));

@@ -64,18 +64,24 @@ static void list_add(list *l, const wick_csv *t, int k, int64_t number) {
 /* Numbers that f32 doesn't hold, where that changes more than their last digits: whole ones, as times in seconds, and
  * those that lie close together. */
 static wick_status tell_rounded(wick_csv *t, int k, const char *name, wick_msg *msg) {
-    enum { FINE = 1 << 10 }; /* steps between the lowest and the highest that are enough */
     const wick_csv_part *c = &t->columns[k];
-    const double most = fmax(fabs(c->c.min), fabs(c->c.max)), apart = c->c.max - c->c.min;
+    const char *what = c->c.whole ? "whole numbers above 2^24" : "numbers that lie close together";
+    if (c->offset != 0 && !t->options.coding)
+        return wick_csv_tell(t, msg,
+                             "column %s has %s, up to %.17g: what is learned from is by how much they are above %.17g",
+                             name, what, c->c.max, c->offset);
+    const double low = c->c.min - c->offset, high = c->c.max - c->offset, most = fmax(fabs(low), fabs(high)),
+                 apart = high - low;
     if (!c->rounded || !(apart > 0) || c->c.type != WICK_CSV_NUMBER || !(most >= DBL_MIN) || k == t->label)
         return WICK_OK;
     const double step = ldexp(1, ilogb(most) - (FLT_MANT_DIG - 1));
-    if (!c->c.whole && step * FINE <= apart) return WICK_OK;
+    if (!c->c.whole && step * WICK_CSV_FINE <= apart) return WICK_OK;
+    char above[64] = "";
+    if (c->offset != 0) snprintf(above, sizeof above, ", as differences from %.17g", c->offset);
     return wick_csv_tell(t, msg,
-                         "column %s has %s, up to %.10g, which are rounded to 32-bit floats, the largest to multiples "
-                         "of %g; its numbers lie within %.6g: differences from one of them can be learned from",
-                         name, c->c.whole ? "whole numbers above 2^24" : "numbers that lie close together", most, step,
-                         apart);
+                         "column %s has %s, up to %.10g%s, which are rounded to 32-bit floats, the largest to "
+                         "multiples of %g; its numbers lie within %.6g",
+                         name, what, most, above, step, apart);
 }
 
 static wick_status tell_column(wick_csv *t, int k, wick_msg *msg) {

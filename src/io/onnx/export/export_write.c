@@ -9,7 +9,7 @@
 #include "io/seal.h"
 #include "wick/io.h"
 
-enum { MODEL_IR = 1, MODEL_PRODUCER, MODEL_VERSION, MODEL_DOC = 6, MODEL_GRAPH, MODEL_OPSET };
+enum { MODEL_IR = 1, MODEL_PRODUCER, MODEL_VERSION, MODEL_DOC = 6, MODEL_GRAPH, MODEL_OPSET, MODEL_META = 14 };
 enum { GRAPH_NODE = 1, GRAPH_NAME, GRAPH_INITIALIZER = 5, GRAPH_DOC = 10, GRAPH_IN, GRAPH_OUT };
 enum { NODE_IN = 1, NODE_OUT, NODE_NAME, NODE_OP, NODE_DOMAIN = 7 };
 enum { TENSOR_DIM = 1, TENSOR_TYPE, TENSOR_NAME = 8, TENSOR_RAW, TENSOR_EXTERNAL = 13, TENSOR_LOCATION };
@@ -225,6 +225,13 @@ static wick_status build(onnx_export *e, const char *path, const char *beside_it
         wick_proto_put_message(&f->head, MODEL_OPSET, &opset);
     }
     wick_proto_drop(&opset);
+    wick_proto_out pair = {0};
+    for (int i = 0; i < o->n_meta; i++) {
+        wick_proto_put_text(&pair, 1, o->meta[2 * i]);
+        wick_proto_put_text(&pair, 2, o->meta[2 * i + 1]);
+        wick_proto_put_message(&f->head, MODEL_META, &pair);
+    }
+    wick_proto_drop(&pair);
     wick_proto_put_head(&f->head, MODEL_GRAPH, graph);
     if (nomem || f->head.nomem) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
     if (graph > MOST_BYTES)
