@@ -478,7 +478,7 @@ void wick_workspace_place(wick_workspace *ws, char *room) {
 struct wick_shared_arena {
     wick_context *ctx;
     char *at; /* NULL: there is none yet, or no more */
-    size_t bytes;
+    size_t bytes, most;             /* that there are; that its workspaces need, also when it was lost */
     _Atomic(wick_workspace *) last; /* that ran in it, and what that keeps is there; NULL: nobody's */
     atomic_int held;                /* by its workspaces and by who made it */
     atomic_bool busy;
@@ -509,6 +509,7 @@ size_t wick_shared_arena_bytes(const wick_shared_arena *arena) { return arena ? 
 /* Nothing in it is anybody's while nothing runs: the old memory goes first, so that both are never there. Where there
  * is none for more, it has what it had, or, if even that is gone, nothing. */
 static wick_status grow(wick_shared_arena *a, size_t bytes) {
+    bytes = WICK_MAX(bytes, a->most);
     if (bytes <= a->bytes) return WICK_OK;
     const size_t had = a->bytes;
     const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
@@ -519,6 +520,7 @@ static wick_status grow(wick_shared_arena *a, size_t bytes) {
     if (!good && had) a->at = wick_alloc(&a->ctx->alloc, had);
     wick_tag_set(was);
     a->bytes = good ? bytes : a->at ? had : 0;
+    a->most = WICK_MAX(a->most, a->bytes);
     return good ? WICK_OK
                 : wick_context_fail(a->ctx, WICK_ERR_NOMEM, "workspace_new_in: out of memory for %zu bytes", bytes);
 }
@@ -531,7 +533,8 @@ wick_status wick_workspace_new_in(wick_shared_arena *a, wick_plan *p, wick_works
             "workspace_new_in: the arena, the plan or out is NULL, or the arena is another context's");
     *out = NULL;
     if (atomic_exchange(&a->busy, true))
-        return wick_context_fail(p->ctx, WICK_ERR_BUSY, "workspace_new_in: another workspace of the arena runs");
+        return wick_context_fail(p->ctx, WICK_ERR_BUSY, 
+                                 "workspace_new_in: another workspace of the arena runs, or is made");
     wick_status status = grow(a, WICK_MAX(wick_workspace_room(p), WICK_ALIGN));
     if (status == WICK_OK && (status = workspace_new(p, true, out)) != WICK_OK)
         (void)wick_context_fail(p->ctx, status, "workspace_new_in: out of memory");

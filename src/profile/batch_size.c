@@ -161,9 +161,9 @@ static wick_status look_at(wick_context *ctx, wick_status (*make)(void *user, in
     s.info = wick_plan_get_info(s.plan);
     r->bytes =
         s.info.arena_bytes + s.info.scratch_bytes + s.info.input_bytes + s.info.output_bytes + s.info.state_bytes;
-    if (o->beside) r->bytes += o->beside(user, r->batch, &s.info);
+    if (o->beside && wick_add_overflows(r->bytes, o->beside(user, r->batch, &s.info), &r->bytes)) r->bytes = SIZE_MAX;
     r->predicted = s.info.predicted_seconds;
-    r->fits = r->bytes <= out->memory;
+    r->fits = r->bytes <= out->memory && r->bytes < SIZE_MAX; /* memory is SIZE_MAX where nothing is known of it */
     wick_status status = WICK_OK;
     if (r->fits && !is_hopeless(out, r, o->latency)) status = measure(&s, o->seconds, r);
     r->in_time = r->runs && r->p95 <= o->latency;

@@ -55,8 +55,8 @@ typedef struct wick_tracker {
     wick_tag_sum sums[WICK_TAGS], all;
     wick_course *course; /* NULL: it isn't kept; from malloc, and not counted */
 } wick_tracker;
-/* A lock that is held for some ten instructions, by a locked one: a mutex would take as many as the list itself. Who
- * has to wait lets others run, and sleeps where that goes on. */
+/* A lock that is held for some ten instructions, but where the table grows or is read as a whole. A mutex would take as
+ * many instructions as the list itself. Who has to wait lets others run, and sleeps where that goes on. */
 void wick_tracker_wait(wick_tracker *t);
 static inline void wick_tracker_lock(wick_tracker *t) {
     if (WICK_UNLIKELY(atomic_exchange_explicit(&t->held, true, memory_order_acquire))) wick_tracker_wait(t);

@@ -184,4 +184,37 @@ TEST(every_allocation_may_fail) {
     }
 }
 
+/* An arena that was lost comes back as large as its workspaces need, not only the one that is made then. */
+TEST(a_lost_arena_comes_back_for_all) {
+    counting c = {.fail_at = -1};
+    wick_allocator alloc = counting_allocator(&c);
+    wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .seed = 1, .allocator = &alloc});
+    two t;
+    CHECK_OK(ctx, two_open(&t, ctx));
+    wick_shared_arena *arena = NULL;
+    wick_workspace *large = NULL, *small = NULL, *larger = NULL;
+    wick_plan *plan = NULL;
+    const wick_spec in = {.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {2 * LARGE, WIDTH}};
+    CHECK_OK(ctx, wick_compile(ctx, layers, t.w, 1, &in, 2, NULL, &plan));
+    CHECK_OK(ctx, wick_shared_arena_new(ctx, &arena));
+    CHECK_OK(ctx, wick_workspace_new_in(arena, t.plan[1], &large));
+    const size_t had = wick_shared_arena_bytes(arena);
+    c.fail_at = c.calls;
+    CHECK_INT(wick_workspace_new_in(arena, plan, &larger), WICK_ERR_NOMEM);
+    CHECK_INT(wick_shared_arena_bytes(arena), 0);
+    c.fail_at = -1;
+    CHECK_OK(ctx, wick_workspace_new_in(arena, t.plan[0], &small));
+    CHECK_INT(wick_shared_arena_bytes(arena), had);
+    static results a, b;
+    CHECK_INT(run(large, &a), WICK_OK);
+    CHECK_INT(run(small, &b), WICK_OK);
+    CHECK_INT(memcmp(a.y, b.y, (size_t)SMALL * WIDTH * sizeof *a.y), 0);
+    wick_workspace_free(&small), wick_workspace_free(&large);
+    wick_shared_arena_free(&arena);
+    wick_plan_free(&plan);
+    two_close(&t);
+    wick_context_free(&ctx);
+    CHECK_INT(c.live, 0);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }

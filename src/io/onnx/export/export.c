@@ -612,6 +612,10 @@ static wick_status export_source(const onnx_source *source, int n_in, const wick
     if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: no path");
     if (n_in < 0 || n_out < 1 || (n_in && !in))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "export: needs specs of the inputs, and an output");
+    const int n_meta = options ? options->n_meta : 0;
+    bool bad = n_meta < 0 || (n_meta && !options->meta);
+    for (int64_t i = 0; i < 2 * (int64_t)n_meta && !bad; i++) bad = !options->meta[i];
+    if (bad) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: %d metadata, of which some are NULL", n_meta);
     wick_msg first = {0};
     for (size_t i = 0; i < WICK_COUNTOF(tries); i++) {
         const wick_status status =
