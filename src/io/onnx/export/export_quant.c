@@ -38,6 +38,11 @@ static void quantize(onnx_export *e, const wick_node *node) {
     if (node->in[1]->type.rank) wick_export_int(e, "axis", a->axis);
     wick_export_set(e, node, 0, wick_export_node(e, "QuantizeLinear", 3, in));
 }
+static void quantize_dynamic(onnx_export *e, const wick_node *node) {
+    onnx_name *out[3];
+    wick_export_nodes(e, "DynamicQuantizeLinear", 1, (onnx_name *[]){wick_export_in(e, node, 0)}, 3, out);
+    for (int i = 0; i < 3; i++) wick_export_set(e, node, i, out[i]);
+}
 static void dequantize(onnx_export *e, const wick_node *node) {
     const wick_quantize_attr *a = node->attr;
     if (node->in[0]->type.dtype == WICK_I16 && e->opset < 21) {
@@ -211,6 +216,7 @@ static const onnx_export_row rows[] = {
     {&wick_op_int8_linear, int8_linear, false},
     {&wick_op_dequantize_blocks, dequantize_blocks, false},
     {&wick_op_quantize, quantize, false},
+    {&wick_op_quantize_dynamic, quantize_dynamic, false},
     {&wick_op_dequantize, dequantize, false},
     {&wick_op_int8_matmul, product, false},
     {&wick_op_int8_conv, product, false},
