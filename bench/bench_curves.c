@@ -22,7 +22,7 @@ typedef struct task {
     wick_optim_options optim;
     wick_status (*open)(run *r, int64_t batch);
     wick_tensor *(*loss)(run *r, wick_tensor *const *in);
-    void (*draw)(run *r, int64_t batch); /* fills data */
+    wick_status (*draw)(run *r, int64_t batch); /* fills data */
 } task;
 struct run {
     wick_context *ctx;
@@ -55,10 +55,13 @@ static wick_status resnet8_open(run *r, int64_t batch) {
 static wick_tensor *resnet8_loss(run *r, wick_tensor *const *in) {
     return wick_cross_entropy(wick_zoo_build(&r->network, r->model, in[0], CLASSES), in[1]);
 }
-static void resnet8_draw(run *r, int64_t batch) {
+static wick_status resnet8_draw(run *r, int64_t batch) {
     (void)batch;
     int64_t n = 0;
-    while (wick_loader_next(r->loader, r->data[0], r->data[1], &n) == WICK_OK && n == 0) continue; /* the epoch's end */
+    wick_status status;
+    do status = wick_loader_next(r->loader, r->data[0], r->data[1], &n);
+    while (status == WICK_OK && n == 0); /* an epoch's end */
+    return status;
 }
 
 /* ---- the LSTM ---------------------------------------------------------------------------------------------------- */
@@ -87,7 +90,7 @@ static wick_tensor *lstm_loss(run *r, wick_tensor *const *in) {
     y = wick_nn_linear(r->model, "head", wick_nn_lstm(r->model, "lstm", y, UNITS, NULL, NULL, NULL), r->symbols);
     return wick_cross_entropy(wick_reshape(y, 2, (int64_t[]){places, r->symbols}), wick_reshape(next, 1, &places));
 }
-static void lstm_draw(run *r, int64_t batch) {
+static wick_status lstm_draw(run *r, int64_t batch) {
     static uint64_t dice = 1; /* Knuth's MMIX generator */
     int64_t *ids = r->data[0];
     for (int64_t b = 0; b < batch; b++) {
@@ -95,6 +98,7 @@ static void lstm_draw(run *r, int64_t batch) {
         const size_t at = (size_t)((double)(dice >> 11) * 0x1p-53 * (double)(r->size - T - 1));
         for (int64_t t = 0; t <= T; t++) ids[t * batch + b] = r->id_of[r->text[at + (size_t)t]];
     }
+    return WICK_OK;
 }
 
 static const task tasks[] = {
@@ -137,7 +141,7 @@ static wick_status go(run *r, wick_plan *plan, const char *folder, long steps, i
     for (long i = 0; status == WICK_OK && i < steps; i++) {
         float loss = 0;
         size_t done = 0;
-        if (!plan) r->task->draw(r, batch);
+        if (!plan && (status = r->task->draw(r, batch)) != WICK_OK) break;
         for (int k = 0; k < r->task->n_in; k++)
             done += plan ? fread(r->data[k], r->bytes[k], 1, files[k]) : fwrite(r->data[k], r->bytes[k], 1, files[k]);
         if (done != (size_t)r->task->n_in)

@@ -173,6 +173,10 @@ bool classifier_onnx_size(wick_context *ctx, const char *path, int64_t size[2]);
  * command line says of tables and tensors. An ONNX file by itself takes the images as they are in it from then on. */
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
                          wick_dataset **out);
+/* Is it by its path what the model was trained on? */
+bool classifier_has_own(const classifier *c, const char *data);
+/* Whether a file elsewhere has the bytes of the training's; *test: and of its test's, which was held out of it. */
+bool classifier_has_copy(const classifier *c, const char *place, bool *test);
 /* Keeps of data that are learned from by what they are known again. chosen: where samples lie that choose the best
  * epoch; NULL or no path: among the others. Exit codes. */
 int classifier_identify(classifier *c, const char *data, const char *chosen);

@@ -132,7 +132,7 @@ int classifier_pictures_of(classifier *c, const cli_options *o) {
     return code;
 }
 
-static bool is_own(const classifier *c, const char *data) {
+bool classifier_has_own(const classifier *c, const char *data) {
     return c->data[0] && (strcmp(c->data, data) == 0 || path_same(c->data, data));
 }
 
@@ -173,7 +173,7 @@ static int part_of(const classifier *c, const char *split) {
 bool classifier_note_changed(classifier *c, const char *data, const char *split) {
     const int part = part_of(c, split);
     const char *then = c->identities_of[part], *place;
-    if (!then || *then == '@' || !is_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
+    if (!then || *then == '@' || !classifier_has_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
     char *now = identity_of(place, classifier_parts[part]);
     const bool changed = now && strcmp(then, now) != 0,
                apart = part == 1 && c->identities_of[0] && strcmp(c->identities_of[0], then) != 0;
@@ -246,7 +246,7 @@ static wick_status open_part(const classifier *c, const char *data, const char *
 /* Of its own training samples those that it learned from, or those that were held out. */
 wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,
                                   wick_dataset **out) {
-    const bool held = strcmp(split, "validation") == 0, parted = c->validation > 0 && is_own(c, data);
+    const bool held = strcmp(split, "validation") == 0, parted = c->validation > 0 && classifier_has_own(c, data);
     *out = NULL;
     if (held && !parted) {
         const char *place, *part = NULL;
@@ -267,8 +267,7 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     return status;
 }
 
-/* Whether a file elsewhere has the bytes of the training's; *test: and of its test's, which was held out of it. */
-static bool is_copy(const classifier *c, const char *place, bool *test) {
+bool classifier_has_copy(const classifier *c, const char *place, bool *test) {
     char *now = c->identities_of[0] && source_is_file(place) ? identity_of(place, classifier_parts[0]) : NULL;
     const bool same = now && strcmp(now, c->identities_of[0]) == 0;
     *test = same && c->identities_of[1] && strcmp(now, c->identities_of[1]) == 0;
@@ -321,9 +320,9 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
     talk("reading %s", data);
     if (whole && !chosen && c->onnx && c->coding && !c->data[0])
         talk("of %s is taken what a training on it would have held out; --split all takes all", data);
-    if (whole && !chosen && c->data[0] && !is_own(c, data)) {
+    if (whole && !chosen && c->data[0] && !classifier_has_own(c, data)) {
         bool test;
-        const bool copy = is_copy(c, place, &test);
+        const bool copy = classifier_has_copy(c, place, &test);
         if (!test) *split = "all";
         if (copy && !test)
             log_warn("all of %s was learned from: its test lay elsewhere, and figures of these are none of a test",

@@ -357,15 +357,15 @@ static int open_model(gate *g, const char *command, const char *what) {
     return code;
 }
 
-/* Is --data what the model learned from? Then a part of it held nothing back. */
+/* Is --data what the model learned from, or a copy of it? Then only what the training held out judges. */
 static bool is_own_data(const gate *g) {
-    const char *data = g->o->data;
+    const char *data = g->o->data, *place;
+    bool test;
     if (!*data || !g->c.data[0]) return false;
-    char *a = realpath(data, NULL), *b = realpath(g->c.data, NULL);
-    const bool same = strcmp(data, g->c.data) == 0 || (a && b && strcmp(a, b) == 0);
-    free(a);
-    free(b);
-    return same;
+    if (classifier_has_own(&g->c, data)) return true;
+    const bool there = source_place(g->ctx, data, &place) == WICK_OK;
+    if (!there) wick_context_clear_error(g->ctx);
+    return there && classifier_has_copy(&g->c, place, &test);
 }
 /* The samples, and what the training held out of them if that is known. */
 static int open_samples(gate *g, const source_options *form) {

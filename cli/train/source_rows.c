@@ -44,12 +44,12 @@ static void hold(const uint64_t *hashes, int64_t n, uint64_t hash, bool out, boo
         if (hashes[i] == hash) held[i] = out; /* rows that are alike stay together */
 }
 
-/* Each class is learned from, and has a row in the test where it has as many as HELD_OUT. */
+/* Each class is learned from, and has a row in the test where it has as many as HELD_OUT that aren't all alike. */
 static void mend(const uint64_t *hashes, int64_t n, const share *of, int64_t classes, bool *held) {
     for (int64_t k = 0; k <= classes; k++)
         if (of[k].rows && of[k].held == of[k].rows)
             hold(hashes, n, hashes[of[k].high], false, held);
-        else if (of[k].rows >= HELD_OUT && !of[k].held)
+        else if (of[k].rows >= HELD_OUT && !of[k].held && hashes[of[k].low] != hashes[of[k].high])
             hold(hashes, n, hashes[of[k].low], true, held);
 }
 

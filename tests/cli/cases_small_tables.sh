@@ -109,6 +109,14 @@ test_tables_of_few_rows() {
     train 0 few.csv tr && has err "1 row is too few to hold any out as test"
     expect 3 "$wick" eval tr && lacks err images
 }
+# A class whose rows are all alike can't be on both sides: it is learned from.
+test_classes_of_rows_that_are_alike() {
+    for k in 0 1 2 3 4; do
+        { echo a,b,class && rows 40 'print u "," v ",a"' && for _ in 1 2 3 4 5 6 7 8; do echo "0.5,2.$k,b"; done; } >alike.csv
+        train 0 alike.csv tr --label class --task classify && expect 0 "$wick" eval tr --split test --json && [ "$(json out images)" -lt 30 ] && lacks out '"name": "b", "samples": 8'
+        expect 0 "$wick" eval tr --split train && has out "b  " || fail "2.$k is not learned from"
+    done
+}
 # An ONNX file of a table's classes keeps the coding of its columns; of numbers it is the run that is needed.
 test_onnx_of_tables() {
     { echo a,town,b,label && rows 200 'print u "," (i % 3 ? "Rome" : "Oslo") "," 1700000000 + i "," (u > 0 ? "yes" : "no")'; } >mixed.csv

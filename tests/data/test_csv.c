@@ -250,6 +250,27 @@ TEST(numbers_that_f32_rounds_are_told) {
 
 /* Times in seconds are exact as differences from the first one, also in a table that is read by the coding; a coding of
  * version 2 has none, and is written as it was. */
+TEST(differences_that_f32_rounds_or_cannot_hold_are_told_and_refused) {
+    wick_csv *t;
+    REQUIRE(begin(NULL));
+    REQUIRE(table("t,i\n1000000000001,1\n1000000000101,200000001\n2600000000101,5900000001\n", NULL, &t) == WICK_OK);
+    CHECK(wick_csv_column_at(t, 0)->offset == 0 && wick_csv_column_at(t, 1)->offset == 0);
+    CHECK(tells(t, "column \"t\" has whole numbers above 2^24, up to 2.6e+12, which are rounded"));
+    CHECK(tells(t, "column \"i\" has whole numbers above 2^24, up to 5900000001, which are rounded"));
+    wick_csv_free(&t);
+    REQUIRE(table("t\n1000000000001\n1000000000101\n1400000000101\n", NULL, &t) == WICK_OK);
+    CHECK(wick_csv_column_at(t, 0)->offset == 1000000000001);
+    CHECK(tells(t, "column \"t\" has whole numbers above 2^24, up to 4.000000001e+11, as differences from "
+                   "1000000000001, which are rounded"));
+    wick_csv_free(&t);
+    CHECK(table("t\n3e38\n",
+                &(wick_csv_options){.coding = "\"table\",\"3\",\"one_hot\",\"mean\",\"\"\n"
+                                              "\"number\",\"t\",\"-3e38\",\"-3e38\""},
+                &t) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "less the column's offset, more than 32 bits can hold");
+    end();
+}
+
 TEST(numbers_far_from_zero_are_learned_as_differences) {
     wick_csv *t;
     wick_dataset *d;
@@ -433,6 +454,8 @@ TEST(what_is_not_of_the_coding_is_refused) {
         {"\"chair\"", "is not that of a table", WICK_ERR_FORMAT},
         {"\"table\",\"4\"", "version 4, which is not read", WICK_ERR_VERSION},
         {"\"table\",\"3\",\"one_hot\",\"mean\",\"\"\n\"number\",\"u\",\"1\",\"x\"", "its offset is no number",
+         WICK_ERR_FORMAT},
+        {"\"table\",\"3\",\"one_hot\",\"mean\",\"\"\n\"number\",\"u\",\"1\",\"1e300\"", "its offset is no number",
          WICK_ERR_FORMAT},
         {"\"table\",\"2\",\"one_hot\",\"mean\",\"\"\n\"number\",\"u\",\"1\",\"1\"", "goes on", WICK_ERR_FORMAT},
         {"\"table\",\"2\",\"one_hot\",\"mean\"", "is cut off", WICK_ERR_FORMAT},

@@ -187,7 +187,7 @@ static void settle_offset(wick_csv_part *c) {
     if (!(c->c.max > c->c.min) || !isfinite(c->c.min) || !isfinite(c->c.max)) return;
     const double most = fmax(fabs(c->c.min), fabs(c->c.max)), apart = c->c.max - c->c.min;
     const double step = ldexp(1, ilogb(most) - (FLT_MANT_DIG - 1)); /* of f32, at the largest */
-    if (c->c.whole ? step <= 1 || apart >= most : step * WICK_CSV_FINE <= apart) return;
+    if (c->c.whole ? step <= 1 || apart > most / 2 : step * WICK_CSV_FINE <= apart) return;
     c->offset = floor(c->c.min);
 }
 
@@ -260,6 +260,8 @@ static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t ro
     double v = NAN;
     WICK_TRY(take_number(t, r, k, &is, &v, msg));
     v -= c->offset;
+    if (is && isfinite(v) && fabs(v) > FLT_MAX)
+        return refuse(t, r, k, WICK_ERR_INVALID, "is, less the column's offset, more than 32 bits can hold", msg);
     c->rounded |= is && v != (double)(float)v;
     *to = is ? (float)v : stand_in(t, c);
     return WICK_OK;

@@ -12,6 +12,7 @@
  *   "left out",NAME */
 #include "data/formats/csv.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,12 +135,13 @@ static wick_status read_column(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     if (kind == TARGET) c->target = t->n_targets++, c->c.target = true;
     if (kind == NUMBER) {
         WICK_TRY(cell(r, &last, msg));
-        if (*r->cell && (!wick_csv_number(r, r->cell, &c->c.mean, &grouped) || !isfinite(c->c.mean)))
+        if (*r->cell && (!wick_csv_number(r, r->cell, &c->c.mean, &grouped) || fabs(c->c.mean) > FLT_MAX || isnan(c->c.mean)))
             return wrong(r, msg, "its mean is no number");
         if (!last && !t->old) {
             WICK_TRY(cell(r, &last, msg));
-            if (!wick_csv_number(r, r->cell, &c->offset, &grouped) || !isfinite(c->offset))
-                return wrong(r, msg, "its offset is no number");
+            if (!wick_csv_number(r, r->cell, &c->offset, &grouped) || isnan(c->offset) ||
+                fabs(c->c.mean - c->offset) > FLT_MAX)
+                return wrong(r, msg, "its offset is no number of 32 bits");
         }
     }
     if (kind == CLASS) {

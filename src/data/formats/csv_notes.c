@@ -67,9 +67,10 @@ static wick_status tell_rounded(wick_csv *t, int k, const char *name, wick_msg *
     const wick_csv_part *c = &t->columns[k];
     const char *what = c->c.whole ? "whole numbers above 2^24" : "numbers that lie close together";
     if (c->offset != 0 && !t->options.coding)
-        return wick_csv_tell(t, msg,
-                             "column %s has %s, up to %.17g: what is learned from is by how much they are above %.17g",
-                             name, what, c->c.max, c->offset);
+        WICK_TRY(wick_csv_tell(t, msg,
+                               "column %s has %s, up to %.17g: what is learned from is by how much they are above "
+                               "%.17g",
+                               name, what, c->c.max, c->offset));
     const double low = c->c.min - c->offset, high = c->c.max - c->offset, most = fmax(fabs(low), fabs(high)),
                  apart = high - low;
     if (!c->rounded || !(apart > 0) || c->c.type != WICK_CSV_NUMBER || !(most >= DBL_MIN) || k == t->label)
