@@ -22,7 +22,7 @@ enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 
 #define ATT_T       float
 #define ATT_NAME(x) x##_f32
-#define ATT_EXP     wick_attention_exp_f32
+#define ATT_EXP     wick_weight_exp_f32
 #define ATT_LOG     wick_log_f32
 #include ATT_BODY
 #undef ATT_T
