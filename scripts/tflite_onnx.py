@@ -1,7 +1,7 @@
 """A float network of a .tflite file as ONNX, which figures of docs/compress.md were taken on: MLPerf Tiny's, of
 github.com/mlcommons/tiny, benchmark/training/image_classification/trained_models/pretrainedResnet.tflite.
 
-    python bench/tflite_onnx.py pretrainedResnet.tflite net.onnx
+    python scripts/tflite_onnx.py pretrainedResnet.tflite net.onnx
 
 Convolutions (depthwise too), sums, means over all places, linear layers, flattening and ReLU are followed, and a
 softmax at the end is left out; images are [N, channels, rows, columns] of 0 to 1, and the network takes 255 times
