@@ -34,8 +34,8 @@ typedef enum wick_weights_only {
     WICK_WEIGHTS_F8         /* f8 of 4 bits of exponent (WICK_F8_E4M3FN), the largest magnitude at 448 */
 } wick_weights_only;
 
-/* How weights of 4 bits in blocks are rounded, and those of weight_bits up to 6, which have the first two. The first and
- * the third go by what was observed, where at most 4,096 numbers are summed, and round to nearest without. */
+/* How weights of 4 bits in blocks are rounded, and those of weight_bits up to 6, which have the first two. The first
+ * and the third go by what was observed, where at most 4,096 numbers are summed, and round to nearest without. */
 typedef enum wick_weight_rounding {
     WICK_ROUND_GPTQ,     /* later weights of a column make up for earlier ones (Frantar et al. 2022) */
     WICK_ROUND_NEAREST,  /* each as it is */

@@ -30,7 +30,7 @@ typedef struct layer {
     /* the sum of x x^T over what it took, [K, K]: of few bits with a scale for each channel [parts, K + 1, K + 1],
      * where the last of x is 1; NULL: not observed */
     double *gram;
-    double *fisher;   /* sums of squared gradients over samples, as the weights lie; NULL: none was weighed */
+    double *fisher;      /* sums of squared gradients over samples, as the weights lie; NULL: none was weighed */
     double input_fisher; /* the same of what it takes, summed over all of that */
     double cost;         /* of the loss, by both: what rounding its weights and what it takes adds; NaN: not known */
     bool fixed;          /* kept by name */

@@ -17,8 +17,8 @@ static wick_status grouped(wick_context *c, wick_tensor *const *in, wick_tensor 
 }
 
 /* Weights of 4 bits by what a convolution of two groups takes: the error of its results over all that was seen is less
- * than half of that of rounding to nearest, and one step of any weight, up or down, doesn't lower it but by what damping
- * adds. H and the mean that the bias makes up for are summed here, place by place. */
+ * than half of that of rounding to nearest, and one step of any weight, up or down, doesn't lower it but by what
+ * damping adds. H and the mean that the bias makes up for are summed here, place by place. */
 enum { GR_CO = 6, GR_CI = 2, GR_K = GR_CI * 4, GR_IMAGES = 16, GR_PLACES = GR_IMAGES * 25 };
 static void centred_gram(int part, double h[GR_K][GR_K]) {
     static double taken[GR_PLACES][GR_K];
@@ -57,10 +57,8 @@ TEST(few_bits_are_rounded_by_what_a_convolution_takes) {
         if (i % 6) x[i] = 0.8f * x[i - 1] + 0.2f * x[i];
     for (int way = 0; way < 2; way++) {
         wick_quantizer *q = NULL;
-        const wick_quantizer_options options = {.weight_bits = 4,
-                                                .wide = "",
-                                                .correct_bias = true,
-                                                .rounding = way ? WICK_ROUND_GPTQ : WICK_ROUND_NEAREST};
+        const wick_quantizer_options options = {
+            .weight_bits = 4, .wide = "", .correct_bias = true, .rounding = way ? WICK_ROUND_GPTQ : WICK_ROUND_NEAREST};
         REQUIRE(wick_quantizer_new(ctx, model, grouped, NULL, 1, &spec, 1, &options, &q) == WICK_OK);
         CHECK(wick_quantizer_observe(q, (const void *[]){x}) == WICK_OK && wick_quantizer_finish(q) == WICK_OK);
         const void *held, *scale;
@@ -71,8 +69,7 @@ TEST(few_bits_are_rounded_by_what_a_convolution_takes) {
             const double s = (double)((const float *)scale)[c];
             centred_gram(c / 3, h);
             for (int k = 0; k < GR_K; k++) damping += 0.001 * h[k][k] / GR_K;
-            for (int k = 0; k < GR_K; k++)
-                d[k] = (double)w[c * GR_K + k] - s * ((const int8_t *)held)[c * GR_K + k];
+            for (int k = 0; k < GR_K; k++) d[k] = (double)w[c * GR_K + k] - s * ((const int8_t *)held)[c * GR_K + k];
             const double error = of_square(h, d);
             total[way] += error;
             for (int k = 0; way && k < 2 * GR_K; k++) {
