@@ -476,8 +476,13 @@ int cmd_quantize(cli_options *o) {
         return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
     for (int i = 0; i < 2; i++) {
         const char *name = i ? "rounding" : "awq";
-        if (options_given(o, name) && (!o->of_quantize.block || o->of_quantize.weights_only))
-            return log_fail(CLI_USAGE, "--%s is for 4 bits: --block without --weights-only", name);
+        const bool few = i && o->of_quantize.weight_bits <= 6 && !weights_alone(o);
+        if (options_given(o, name) && !few && (!o->of_quantize.block || o->of_quantize.weights_only))
+            return log_fail(CLI_USAGE, "--%s is for 4 bits: --block without --weights-only%s", name,
+                            i ? ", or --weight-bits of at most 6" : "");
+        if (few && o->of_quantize.rounding > WICK_ROUND_NEAREST)
+            return log_fail(CLI_USAGE, "--weight-bits has --rounding gptq and nearest; %s is for --block",
+                            options_text(o, name));
     }
     for (int i = 0; i < OF_ACTIVATIONS && weights_alone(o); i++)
         if (options_given(o, of_activations[i]) && (i < OF_ACTIVATIONS - 1 || o->of_quantize.block))

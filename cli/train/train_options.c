@@ -228,7 +228,7 @@ const option_row cmd_quantize_options[] = {
     {"equalise", "", FLAG, "", AT(of_quantize.equalise), 0, 0, "move scales between neighbouring layers, through ReLU, until each channel has weights of one size before and behind it; the network computes what it did"},
     {"smooth", "A", REAL, "0", AT(of_quantize.smooth), 0, 1, "SmoothQuant: move so much of the range of each channel of an activation into the weights that take it, where a layer or a layer norm makes it; 0.5 is usual, 0: nothing"},
     {"awq", "", FLAG, "", AT(of_quantize.awq), 0, 0, "--block: scales of channels by what takes them, with the least error of the results"},
-    {"rounding", "gptq|nearest|adaround|hqq", CHOICE, "gptq", AT(of_quantize.rounding), 0, 0, "--block: later weights make up for earlier ones (gptq), each to nearest, each up or down as changes results least (adaround), or to nearest by scales that fit most weights (hqq, which looks at no image)"},
+    {"rounding", "gptq|nearest|adaround|hqq", CHOICE, "gptq", AT(of_quantize.rounding), 0, 0, "--block, or --weight-bits of at most 6 (gptq, nearest): later weights make up for earlier ones (gptq), each to nearest, each up or down as changes results least (adaround), or to nearest by scales that fit most weights (hqq, which looks at no image)"},
     {"keep", "PATTERN", TEXT, "", AT(gate.keep), 0, 0, "layers of such names stay f32: \"conv1*|*.fc.*\""},
     {"max-drop", "N", REAL, "-1", AT(gate.max_drop), -1, 1e9, "how much may be lost, with 95 % confidence: points of accuracy or of another share, R2, AUC, RMSE (docs/compress.md); where it is more, the layers that it comes from stay f32, or get 8 bits under --weight-bits. -1: whatever is lost"},
     OPT_KEEP_SCORE,

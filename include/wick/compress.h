@@ -34,7 +34,8 @@ typedef enum wick_weights_only {
     WICK_WEIGHTS_F8         /* f8 of 4 bits of exponent (WICK_F8_E4M3FN), the largest magnitude at 448 */
 } wick_weights_only;
 
-/* How weights of 4 bits are rounded. The first and the third go by what was observed, and round to nearest without. */
+/* How weights of 4 bits in blocks are rounded, and those of weight_bits up to 6, which have the first two. The first
+ * and the third go by what was observed, where at most 4,096 numbers are summed, and round to nearest without. */
 typedef enum wick_weight_rounding {
     WICK_ROUND_GPTQ,     /* later weights of a column make up for earlier ones (Frantar et al. 2022) */
     WICK_ROUND_NEAREST,  /* each as it is */
@@ -56,8 +57,8 @@ typedef struct wick_quantizer_options {
     double momentum;   /* of MOVING, how much of the average stays at each batch; 0: 0.9 */
     bool per_tensor;   /* one scale for all of a weight, instead of one for each output channel */
     /* of 8 bits for activations: how many a weight has, from 2 to 8; 0: 8. From 6 down a scale is that of least square
-     * error instead of the largest weight's, and training learns steps whatever learn_steps says; not with per_tensor.
-     * With up to 4 they are states of dtype i4 */
+     * error instead of the largest weight's, weights are rounded as `rounding` says, and training learns steps whatever
+     * learn_steps says; not with per_tensor. With up to 4 they are states of dtype i4 */
     int weight_bits;
     /* layers whose weights have 8 all the same, by patterns of their names as wick_model_freeze's; NULL: the first and
      * the last one, "": none */
@@ -80,7 +81,10 @@ typedef struct wick_quantizer_options {
      * called with anything observed */
     bool equalise, awq;
     double smooth;
-    wick_weight_rounding rounding; /* with block */
+    /* with block, or of weight_bits up to 6. GPTQ of the latter: scales too are those with the least error of the
+     * layer's results over what was observed, less its mean where the bias makes up for that (correct_bias). Observing
+     * takes about twice as long, and 16 K^2 bytes for a layer that sums K numbers, of each group of a convolution */
+    wick_weight_rounding rounding;
     /* training with rounded numbers learns the steps of weights and activations too, as parameters W_step and
      * input_step of wick_quantizer_trained (Esser et al. 2020, "Learned Step Size Quantization"); zero points stay */
     bool learn_steps;

@@ -38,29 +38,32 @@ wick_status wick_quantizer_record_grams(wick_context *ctx, wick_tensor *const *i
     return status;
 }
 
-void wick_quantizer_add_grams(wick_quantizer *q) {
-    for (int i = 0, n = 0; i < q->n_layers; i++) {
+size_t wick_quantizer_gram_count(const wick_quantizer *q, const layer *l) {
+    const gram_extents e = wick_quantizer_gram_extents(l);
+    const int64_t k = e.k + !is_int4(q);
+    return (size_t)(e.parts * k * k);
+}
+
+void wick_quantizer_add_grams(wick_quantizer *q, int from) {
+    for (int i = 0, n = from; i < q->n_layers; i++) {
         const layer *l = &q->layers[i];
         if (!l->gram) continue;
         const float *seen = q->seen[n++];
-        for (int64_t k = 0; k < l->type.dims[0] * l->type.dims[0]; k++) l->gram[k] += (double)seen[k];
+        for (size_t k = 0; k < wick_quantizer_gram_count(q, l); k++) l->gram[k] += (double)seen[k];
     }
 }
 
 /* ---- rounding ---------------------------------------------------------------------------------------------------- */
 
-/* U as above, in the innermost scope. Where H has no factor, for what was observed had fewer dims than K, damping is
- * raised until there is one. */
-static wick_status factor(const wick_quantizer *q, const layer *l, const double **u) {
-    wick_context *ctx = q->ctx;
-    const int64_t k = l->type.dims[0];
-    double mean = 0, *h = wick_alloc(&ctx->alloc, (size_t)(k * k) * sizeof *h);
-    if (!h) return out_of_memory(ctx);
-    for (int64_t i = 0; i < k; i++) mean += l->gram[i * k + i] / (double)k;
+wick_status wick_quantizer_factor(wick_context *ctx, double *h, int64_t k, double damping, const double **u) {
+    double mean = 0, added = 0;
+    for (int64_t i = 0; i < k; i++) mean += h[i * k + i] / (double)k;
+    if (!isfinite(mean)) return WICK_ERR_INVALID;
     wick_status status = WICK_ERR_INVALID;
-    for (double damping = 0.01; status == WICK_ERR_INVALID && damping < 1e3; damping *= 10) {
-        memcpy(h, l->gram, (size_t)(k * k) * sizeof *h);
-        for (int64_t i = 0; i < k; i++) h[i * k + i] += mean > 0 ? damping * mean : 1;
+    for (; status == WICK_ERR_INVALID && damping < 1e3; damping *= 10) {
+        const double by = mean > 0 ? damping * mean : 1;
+        for (int64_t i = 0; i < k; i++) h[i * k + i] += by - added;
+        added = by;
         wick_tensor *lower = wick_cholesky(wick_from(ctx, WICK_F64, 2, (const int64_t[]){k, k}, h), false);
         wick_tensor *inverse = wick_cholesky_solve(wick_eye(ctx, WICK_F64, k, k, 0), lower, false);
         const void *data = NULL;
@@ -70,7 +73,6 @@ static wick_status factor(const wick_quantizer *q, const layer *l, const double 
             if (!((*u)[i * k + i] > 0) || !isfinite((*u)[i * k + i])) status = WICK_ERR_INVALID;
         if (status == WICK_ERR_INVALID) wick_context_clear_error(ctx);
     }
-    wick_release(&ctx->alloc, h, (size_t)(k * k) * sizeof *h);
     return status;
 }
 
@@ -113,7 +115,11 @@ wick_status wick_quantizer_gptq(wick_quantizer *q, const layer *l, wick_tensor *
     const int64_t K = l->type.dims[0], N = l->type.dims[1], block = q->options.block, blocks = (K + block - 1) / block;
     const double *u = NULL;
     *made = NULL;
-    const wick_status status = factor(q, l, &u);
+    double *h = wick_alloc(&ctx->alloc, (size_t)(K * K) * sizeof *h);
+    if (!h) return out_of_memory(ctx);
+    memcpy(h, l->gram, (size_t)(K * K) * sizeof *h);
+    const wick_status status = wick_quantizer_factor(ctx, h, K, 0.01, &u);
+    wick_release(&ctx->alloc, h, (size_t)(K * K) * sizeof *h);
     if (status != WICK_OK) return status == WICK_ERR_INVALID ? WICK_OK : status; /* rounded as it is, then */
     const size_t n_bytes = (size_t)(N * blocks * block / 2), n_scales = (size_t)(N * blocks) * sizeof(float),
                  size = wick_type_bytes(&l->type) + n_bytes + n_scales + 2 * (size_t)N * sizeof(float);

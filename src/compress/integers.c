@@ -7,18 +7,12 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The element of channel c that is number j of it: weights lie [c, ...] or [..., c]. */
-static size_t place(const layer *l, int64_t c, int64_t j) {
-    const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
-    return (size_t)(l->axis == 0 ? c * each + j : j * channels + c);
-}
-
 /* The sum of squares of what rounding and clipping change in channel c. */
 static double squares(const layer *l, int64_t c, int64_t each, float scale) {
     const float most = (float)most_weight(l);
     double sum = 0;
     for (int64_t j = 0; j < each; j++) {
-        const float w = l->weights[place(l, c, j)], held = fminf(fmaxf(rintf(w / scale), -most), most);
+        const float w = l->weights[wick_quantizer_place(l, c, j)], held = fminf(fmaxf(rintf(w / scale), -most), most);
         const double error = (double)w - (double)held * (double)scale;
         sum += error * error;
     }
@@ -38,13 +32,13 @@ static float best_scale(const layer *l, int64_t c, int64_t each, float largest) 
 
 /* The largest magnitude of each channel over that of the integers; one that is nothing but zeros has the largest scale
  * of all. */
-static wick_status weight_scales(const wick_quantizer *q, const layer *l, double input_scale, float *scale) {
+static wick_status weight_scales(const wick_quantizer *q, const layer *l, float *scale) {
     const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
     float most = 0;
     for (int64_t c = 0; c < channels; c++) {
         float largest = 0;
         for (int64_t j = 0; j < each; j++) {
-            const float w = l->weights[place(l, c, j)];
+            const float w = l->weights[wick_quantizer_place(l, c, j)];
             if (!isfinite(w) || (l->bias && !isfinite(l->bias[c])))
                 return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: weights %s have NaN or Inf", l->name);
             largest = fmaxf(largest, fabsf(w));
@@ -62,19 +56,23 @@ static wick_status weight_scales(const wick_quantizer *q, const layer *l, double
         if (!isfinite(scale[c]))
             return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: a learned step of %s is NaN or Inf",
                                      l->name);
-        /* a bias of more than 2^30 units has wider ones, and weights of fewer bits */
-        const double bias = l->bias ? fabs((double)l->bias[c]) : 0, least = bias / (input_scale * 0x1p30);
+        const double least = wick_quantizer_least_scale(q, l, c);
         if ((double)scale[c] < least) scale[c] = (float)least;
     }
     return WICK_OK;
 }
 
-/* What rounding of the weights of channel c takes from the mean of its outputs: sums over batches; `error` by
- * element. */
-static double lost_mean(const layer *l, int64_t c, int64_t j, double error) {
+/* The mean of what element j of channel c is multiplied with; by gram of all that is taken, padding too. */
+static double mean_taken(const wick_quantizer *q, const layer *l, int64_t c, int64_t j, bool by_gram) {
+    if (by_gram) {
+        const gram_extents e = wick_quantizer_gram_extents(l);
+        const int64_t part = c / (l->type.dims[l->axis] / e.parts);
+        const double *sums = l->gram + (part * (e.k + 1) + e.k) * (e.k + 1);
+        return sums[j] / sums[e.k];
+    }
     const int64_t in = l->type.dims[1], taps = wick_type_count(&l->type) / WICK_MAX(l->type.dims[0] * in, 1),
                   part = c / (l->type.dims[0] / (l->channels / in));
-    return error * l->mean[part * in + j / taps];
+    return l->mean[part * in + j / taps] / (double)WICK_MAX(q->observations, 1);
 }
 
 /* To two a byte, the first in the low bits. */
@@ -88,23 +86,28 @@ static void pack(int8_t *bytes, int64_t n) {
 static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t *bytes, int32_t *bias) {
     const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
     const double input_scale = q->sites[l->site].scale;
-    WICK_TRY(weight_scales(q, l, input_scale, scale));
+    WICK_TRY(weight_scales(q, l, scale));
+    bool rounded = false; /* by what it took */
+    if (l->gram && l->bits <= FEW_BITS && q->observations && !q->trained)
+        WICK_TRY(wick_quantizer_round_channels(q, l, scale, bytes, &rounded));
     double signal = 0, noise = 0, weighed = 0;
     const float most = (float)most_weight(l);
-    const bool corrects = l->mean && l->bias && !q->trained;
+    const bool corrects = wick_quantizer_corrects(q, l);
     for (int64_t c = 0; c < channels; c++) {
         double lost = 0;
         for (int64_t j = 0; j < each; j++) {
-            const size_t at = place(l, c, j);
-            const float w = l->weights[at], held = fminf(fmaxf(rintf(w / scale[c]), -most), most);
-            const double error = (double)w - (double)held * (double)scale[c];
-            bytes[at] = (int8_t)held;
-            signal += (double)w * (double)w, noise += error * error, weighed += weighed_error(l, at, error);
-            if (corrects) lost += lost_mean(l, c, j, error);
+            const size_t at = wick_quantizer_place(l, c, j);
+            const float w = l->weights[at], nearest = fminf(fmaxf(rintf(w / scale[c]), -most), most);
+            if (!rounded) bytes[at] = (int8_t)nearest;
+            const double error = (double)w - (double)bytes[at] * (double)scale[c];
+            signal += (double)w * (double)w, noise += error * error;
+            /* what several errors make up for together the diagonal of the Fisher information can't tell */
+            weighed += weighed_error(l, at, (double)w - (double)nearest * (double)scale[c]);
+            if (corrects) lost += error * mean_taken(q, l, c, j, rounded);
         }
         if (!l->bias) continue;
         const float unit = (float)input_scale * scale[c];
-        const double value = (double)l->bias[c] + lost / (double)WICK_MAX(q->observations, 1);
+        const double value = (double)l->bias[c] + lost;
         bias[c] = unit > 0 ? (int32_t)rint(value / (double)unit) : 0; /* both are next to 0 */
     }
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;

@@ -329,8 +329,11 @@ wick_status wick_quantizer_smooth(wick_quantizer *q) {
     /* what was observed is of another function now */
     for (int i = 0; i < q->n_sites; i++)
         if (q->sites[i].calibrator) q->sites[i].calibrator->n = 0;
-    for (int i = 0; i < q->n_layers; i++)
-        for (int64_t c = 0; c < q->layers[i].channels; c++) q->layers[i].mean[c] = 0;
+    for (int i = 0; i < q->n_layers; i++) {
+        layer *l = &q->layers[i];
+        for (int64_t c = 0; c < l->channels; c++) l->mean[c] = 0;
+        if (l->gram) memset(l->gram, 0, wick_quantizer_gram_count(q, l) * sizeof *l->gram);
+    }
     q->observations = 0;
     q->n_observed -= q->n_groups;
     q->smoothed = true;

@@ -43,6 +43,7 @@ static wick_status note_layers(wick_quantizer *q, const reading *r) {
         l->op = node->op;
         l->type = node->in[1]->type;
         l->axis = node->op == &wick_op_conv ? 0 : 1;
+        if (node->op == &wick_op_conv) l->parts = ((const wick_conv_attr *)node->attr)->groups;
         l->site = r->site[node->in[0]->id];
         l->group = r->group[node->in[0]->id];
         WICK_TRY(name_layer(q, r, node, r->layer[i]));
@@ -122,9 +123,12 @@ static wick_tensor *channel_most(wick_tensor *x, int axis) {
         if (d != axis) axes[n++] = d;
     return wick_max(wick_abs(x), n, axes, false);
 }
+static bool few_by_gram(const wick_quantizer *q) {
+    return !weights_alone(q) && q->options.weight_bits <= FEW_BITS && q->options.rounding == WICK_ROUND_GPTQ;
+}
 static bool sees_most(const wick_quantizer *q) { return q->options.smooth > 0 && !q->smoothed; }
 /* The activations that are observed, in the order of sites; then, of layers in order, means of the channels they take;
- * then, of groups, the largest magnitude of each channel. */
+ * then, of groups, the largest magnitude of each channel; then the grams of layers. */
 static wick_status observed(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_quantizer *q = user;
     reading r;
@@ -158,6 +162,14 @@ static wick_status observed(wick_context *ctx, wick_tensor *const *in, wick_tens
                 else
                     wick_replay_need(&p, v);
             }
+        for (size_t i = 0; i < graph->n; i++) {
+            const layer *l = r.layer[i] < 0 ? NULL : &q->layers[r.layer[i]];
+            if (!l || !l->gram) continue;
+            if (pass)
+                out[n++] = wick_quantizer_channel_gram(graph->nodes[i], l, p.made[graph->nodes[i]->in[0]->id]);
+            else
+                wick_replay_need(&p, graph->nodes[i]->in[0]);
+        }
         if (!pass) status = wick_replay_run(&p);
     }
     wick_subject_free(&r.s);
@@ -222,9 +234,10 @@ static wick_status set_bits(wick_quantizer *q, const wick_quantizer_options *o) 
 static wick_status make_grams(wick_quantizer *q) {
     for (int i = 0; i < q->n_layers; i++) {
         layer *l = &q->layers[i];
-        const int64_t k = l->type.dims[0];
-        if (k < 1 || k > MOST_GRAM) continue;
-        if (!(l->gram = wick_arena_zalloc(&q->arena, (size_t)(k * k) * sizeof *l->gram))) return out_of_memory(q->ctx);
+        const gram_extents e = wick_quantizer_gram_extents(l);
+        if (e.k < 1 || e.k > MOST_GRAM || (!is_int4(q) && l->least_bits > FEW_BITS)) continue;
+        if (!(l->gram = wick_arena_zalloc(&q->arena, wick_quantizer_gram_count(q, l) * sizeof *l->gram)))
+            return out_of_memory(q->ctx);
         q->n_observed++;
     }
     return WICK_OK;
@@ -268,7 +281,7 @@ static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_qu
     WICK_TRY(keep_by_name(q, o->keep));
     WICK_TRY(set_bits(q, o));
     WICK_TRY(fetch_weights(q));
-    if (is_int4(q)) WICK_TRY(make_grams(q));
+    if (is_int4(q) || few_by_gram(q)) WICK_TRY(make_grams(q));
     if (o->equalise) WICK_TRY(wick_quantizer_equalise(q));
     if (sees_most(q)) q->n_observed += q->n_groups;
     return q->n_observed ? make_plan(q) : WICK_OK;
@@ -310,9 +323,13 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
     if (!(o.smooth >= 0 && o.smooth <= 1) || (o.smooth > 0 && (o.block || o.weights_only)))
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  "quantizer: smooth %g is from 0 to 1, and for 8 bits of activations", o.smooth);
-    if ((unsigned)o.rounding > WICK_ROUND_HQQ || ((o.rounding || o.awq) && (!o.block || o.weights_only)))
+    const bool blocks = o.block && !o.weights_only, few = !o.weights_only && o.weight_bits <= FEW_BITS;
+    if ((unsigned)o.rounding > WICK_ROUND_HQQ || (o.awq && !blocks) ||
+        (o.rounding && !blocks && !(few && o.rounding == WICK_ROUND_NEAREST)))
         return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "quantizer: no such rounding, or it, or awq, without blocks of 4 bits");
+                                 "quantizer: no such rounding, or it, or awq, without blocks of 4 bits; weights of up "
+                                 "to %d bits for activations of 8 have gptq and nearest",
+                                 FEW_BITS);
     if ((unsigned)o.weights_only > WICK_WEIGHTS_F8 || (o.weights_only && (o.block < 0 || o.block == 1)))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: no such weights_only, or blocks of %lld: from 2 on",
                                  (long long)o.block);
@@ -360,7 +377,7 @@ static wick_status observe_grams(wick_quantizer *q) {
                                      "quantizer: NaN or Inf in what %s takes: nothing of this batch was counted",
                                      l->name);
     }
-    wick_quantizer_add_grams(q);
+    wick_quantizer_add_grams(q, 0);
     q->observations++;
     return WICK_OK;
 }
@@ -398,6 +415,7 @@ wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
         for (int64_t c = 0; c < g->channels * g->repeat; c++)
             g->most[c / g->repeat] = fmax(g->most[c / g->repeat], (double)most[c]);
     }
+    wick_quantizer_add_grams(q, n);
     q->observations++;
     return WICK_OK;
 }

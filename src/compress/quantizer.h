@@ -7,6 +7,8 @@
 #include "compress/calibrate.h"
 #include "compress/subject.h"
 
+#include <math.h>
+
 enum { LEVELS = 256, MOST_16 = 32767 };
 
 typedef struct layer {
@@ -24,8 +26,11 @@ typedef struct layer {
     double sqnr;
     double *mean; /* of a convolution whose bias is corrected: sums over batches of the mean of each channel it took */
     int64_t channels; /* of these */
-    double *gram;     /* of 4 bits: the sum of x x^T over what it took, [K, K]; NULL: not observed */
-    double *fisher;   /* sums of squared gradients over samples, as the weights lie; NULL: none was weighed */
+    int64_t parts;    /* groups of a convolution; 0 and 1: one */
+    /* the sum of x x^T over what it took, [K, K]: of few bits with a scale for each channel [parts, K + 1, K + 1],
+     * where the last of x is 1; NULL: not observed */
+    double *gram;
+    double *fisher;      /* sums of squared gradients over samples, as the weights lie; NULL: none was weighed */
     double input_fisher; /* the same of what it takes, summed over all of that */
     double cost;         /* of the loss, by both: what rounding its weights and what it takes adds; NaN: not known */
     bool fixed;          /* kept by name */
@@ -166,9 +171,41 @@ wick_status wick_quantizer_record(wick_quantizer *q, purpose why, wick_tensor *c
 enum { MOST_GRAM = 4096 }; /* K of layers that have one: 128 MiB */
 /* x^T x of what each layer takes that has a gram. A wick_function, whose user is the quantizer. */
 wick_status wick_quantizer_record_grams(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user);
-void wick_quantizer_add_grams(wick_quantizer *q); /* what it gave, q->seen */
+void wick_quantizer_add_grams(wick_quantizer *q, int from); /* what it gave, q->seen from there on */
+size_t wick_quantizer_gram_count(const wick_quantizer *q, const layer *l);
+/* Adds this share of its mean to the diagonal of H [k, k], and tenfold until there is a factor: U of gptq.c, in the
+ * innermost scope. WICK_ERR_INVALID: there is none. */
+wick_status wick_quantizer_factor(wick_context *ctx, double *h, int64_t k, double damping, const double **u);
 /* Weights and scales as wick_quantize_blocks has them, in the innermost scope; *made NULL: H has no factor. */
 wick_status wick_quantizer_gptq(wick_quantizer *q, const layer *l, wick_tensor **made, wick_tensor **scales);
+
+/* ---- channel_gptq.c ---------------------------------------------------------------------------------------------- */
+
+typedef struct gram_extents {
+    int64_t parts, k;
+} gram_extents;
+gram_extents wick_quantizer_gram_extents(const layer *l);
+/* What the layer's gram is a sum of, of what it takes: x. */
+wick_tensor *wick_quantizer_channel_gram(const wick_node *node, const layer *l, wick_tensor *x);
+/* Integers of a layer that has a gram, as the weights lie, and scales, which are given as those to begin with. !*done:
+ * the gram has no factor. */
+wick_status wick_quantizer_round_channels(wick_quantizer *q, const layer *l, float *scale, int8_t *bytes, bool *done);
+
+/* ---- integers.c -------------------------------------------------------------------------------------------------- */
+
+/* The element of channel c that is number j of it: weights lie [c, ...] or [..., c]. */
+static inline size_t wick_quantizer_place(const layer *l, int64_t c, int64_t j) {
+    const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
+    return (size_t)(l->axis == 0 ? c * each + j : j * channels + c);
+}
+/* The bias makes up for the mean of what rounding changes. */
+static inline bool wick_quantizer_corrects(const wick_quantizer *q, const layer *l) {
+    return l->mean && l->bias && !q->trained;
+}
+/* A bias of more than 2^30 units has wider ones, and weights of fewer bits. */
+static inline double wick_quantizer_least_scale(const wick_quantizer *q, const layer *l, int64_t c) {
+    return l->bias ? fabs((double)l->bias[c]) / (q->sites[l->site].scale * 0x1p30) : 0;
+}
 
 /* ---- adaround.c, hqq.c: likewise --------------------------------------------------------------------------------- */
 

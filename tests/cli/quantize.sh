@@ -146,6 +146,11 @@ test_scales_and_roundings() {
     done
     expect 2 "$wick" quantize run -o b.onnx --awq && has err "--awq is for 4 bits"
     expect 2 "$wick" quantize run -o b.onnx --rounding hqq --weights-only int8 && has err "--rounding is for 4 bits"
+    expect 0 "$wick" quantize run -o w4.onnx --weight-bits 4 --wide-layers none --quiet
+    expect 0 "$wick" quantize run -o other.onnx --weight-bits 4 --wide-layers none --rounding nearest --quiet
+    cmp -s w4.onnx other.onnx && fail "--rounding nearest has no effect on --weight-bits 4"
+    expect 2 "$wick" quantize run -o b.onnx --weight-bits 4 --rounding hqq && has err "hqq is for --block"
+    expect 2 "$wick" quantize run -o b.onnx --weight-bits 7 --rounding nearest && has err "--weight-bits of at most 6"
     expect 2 "$wick" quantize run -o b.onnx --block 32 --smooth 0.5 && has err "--smooth is for 8 bits"
 }
 # Nothing is below a bound of 0: every flip of the sign counts, or else all is good.
@@ -176,7 +181,7 @@ test_layers_under_a_budget() {
     make_run coarse "conv 2 3, relu, flatten, linear classes" || return
     for way in loss outputs; do
         local code=0
-        "$wick" quantize coarse -o bound.onnx --weight-bits 2 --wide-layers none --max-drop 0 --sensitivity $way --json >out 2>err || code=$?
+        "$wick" quantize coarse -o bound.onnx --weight-bits 2 --rounding nearest --wide-layers none --max-drop 0 --sensitivity $way --json >out 2>err || code=$?
         [ "$code" = 0 ] || [ "$code" = 6 ] || fail "exit code $code"
         if has err "$([ $way = loss ] && echo "adds to the loss" || echo "which layers it comes from")"; then grep -q '"bits": \(8\|32\)' out || fail "$way: $(cat out)"; fi
     done

@@ -355,6 +355,8 @@ TEST(options_that_do_not_go_together_are_refused) {
                                                  {.awq = true},
                                                  {.learn_steps = true, .per_tensor = true},
                                                  {.rounding = WICK_ROUND_HQQ},
+                                                 {.rounding = WICK_ROUND_HQQ, .weight_bits = 4},
+                                                 {.rounding = WICK_ROUND_NEAREST, .weight_bits = 7},
                                                  {.rounding = (wick_weight_rounding)9, .block = 32}};
     for (int i = 0; i < (int)(sizeof bad / sizeof *bad); i++) {
         wick_quantizer *q = NULL;
