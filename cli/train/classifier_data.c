@@ -173,7 +173,8 @@ static int part_of(const classifier *c, const char *split) {
 bool classifier_note_changed(classifier *c, const char *data, const char *split) {
     const int part = part_of(c, split);
     const char *then = c->identities_of[part], *place;
-    if (!then || *then == '@' || !classifier_has_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK) return false;
+    if (!then || *then == '@' || !classifier_has_own(c, data) || source_place(c->ctx, data, &place) != WICK_OK)
+        return false;
     char *now = identity_of(place, classifier_parts[part]);
     const bool changed = now && strcmp(then, now) != 0,
                apart = part == 1 && c->identities_of[0] && strcmp(c->identities_of[0], then) != 0;

@@ -161,10 +161,11 @@ WICK_API void wick_workspace_free(wick_workspace **workspace);
 WICK_API WICK_MUST_CHECK wick_status wick_shared_arena_new(wick_context *ctx, wick_shared_arena **out);
 /* The memory goes with the last of its workspaces. */
 WICK_API void wick_shared_arena_free(wick_shared_arena **arena);
-WICK_API size_t wick_shared_arena_bytes(const wick_shared_arena *arena); /* now; asked by the thread that makes its workspaces */
-/* wick_workspace_new for a plan of the arena's context. Of its workspaces one runs or is made at a time: meanwhile a run
- * of another, and making one, are WICK_ERR_BUSY. Where there is no memory for a larger arena it stays what it was; if
- * even that can't be had again, runs in it are WICK_ERR_NOMEM until one more workspace is made. */
+/* As it is now; for the thread that makes its workspaces. */
+WICK_API size_t wick_shared_arena_bytes(const wick_shared_arena *arena);
+/* wick_workspace_new for a plan of the arena's context. Of its workspaces one runs or is made at a time: meanwhile a
+ * run of another, and making one, are WICK_ERR_BUSY. Where there is no memory for a larger arena it stays what it was;
+ * if even that can't be had again, runs in it are WICK_ERR_NOMEM until one more workspace is made. */
 WICK_API WICK_MUST_CHECK wick_status wick_workspace_new_in(wick_shared_arena *arena, wick_plan *plan,
                                                            wick_workspace **out);
 /* in: n_in pointers to contiguous row-major data of the specs. out: n_out buffers to write; entries may be NULL.

@@ -1,6 +1,6 @@
-/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. 8-bit and 16-bit ones, and of 2 and 4 bits those that are
- * dequantised, become nodes of wick/quantize.h, which passes take together with what is around them; other types, and
- * scales by block, are written out. */
+/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. 8-bit and 16-bit ones, and of 2 and 4 bits those that
+ * are dequantised, become nodes of wick/quantize.h, which passes take together with what is around them; other types,
+ * and scales by block, are written out. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 #include "ops/ops.h"
