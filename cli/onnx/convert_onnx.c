@@ -68,10 +68,30 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 }
 static wick_status prepare(void *user, const wick_spec *in) { return classifier_prepare(user, in[0].dims[0]); }
 
-/* Whether rows of a table have classes, so that its coding and their names are all that is needed to take another. */
-static bool is_table_of_classes(const classifier *c) {
-    return c->floats && !c->heads && !c->window && !c->transform && c->task->kind == TASK_CLASSIFY && c->coding &&
-           strncmp(c->coding, "\"table\"", 7) == 0;
+/* Whether it learned classes or numbers from the rows of a table, so that metadata say all that is needed to take
+ * another. */
+static bool is_of_rows(const classifier *c) {
+    return c->floats && !c->heads && !c->window && !c->transform && c->coding &&
+           (c->task->kind == TASK_CLASSIFY || c->task->kind == TASK_REGRESS) && strncmp(c->coding, "\"table\"", 7) == 0;
+}
+
+/* The mean and the deviation of each target, malloc'ed, by which the loss is that of the checkpoint; NULL: out of
+ * memory. */
+static char *scales_of(classifier *c) {
+    char *text = NULL;
+    size_t size;
+    const void *mean, *deviation;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return NULL;
+    bool whole = wick_data(classifier_state(c, STATE_TARGET_MEAN), &mean) == WICK_OK &&
+                 wick_data(classifier_state(c, STATE_TARGET_DEVIATION), &deviation) == WICK_OK;
+    for (int64_t k = 0; whole && k < c->classes; k++)
+        fprintf(out, "%s%.9g %.9g", k ? " " : "", (double)((const float *)mean)[k],
+                (double)((const float *)deviation)[k]);
+    whole = whole && !ferror(out);
+    if (fclose(out) == 0 && whole) return text;
+    free(text);
+    return NULL;
 }
 
 /* What samples are, for who runs the model elsewhere. */
@@ -90,8 +110,7 @@ static int describe_samples(const classifier *c, char **doc) {
     if (table)
         talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string%s, and "
              "not in its graph",
-             (long long)c->pixels,
-             is_table_of_classes(c) ? " and metadata, by which wick eval and predict take tables" : "");
+             (long long)c->pixels, is_of_rows(c) ? " and metadata, by which wick eval and predict take tables" : "");
     if (c->rate && c->transform)
         talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
              c->transform, (long long)c->rate);
@@ -145,9 +164,14 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
     const int n = source_read_inputs(c->coding, inputs);
     for (int k = 0; k < SOURCE_MOST_INPUTS; k++) batch[k] = (wick_onnx_symbol){"N", k, 0};
     char *doc = NULL;
-    const char *const pairs[] = {CLASSIFIER_META_CODING, c->coding, CLASSIFIER_META_NAMES, c->names};
+    const bool rows = is_of_rows(c), numbers = rows && c->task->kind == TASK_REGRESS;
+    char *scales = numbers ? scales_of(c) : NULL;
+    const char *const pairs[] = {
+        CLASSIFIER_META_CODING, c->coding, CLASSIFIER_META_NAMES, c->names, "wick.loss", c->loss,
+        "wick.target",          scales};
     const char *names[MOST_HEADS] = {c->task->output, "reconstruction"};
-    int code = describe_samples(c, &doc), outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
+    int code = numbers && !scales ? log_fail(CLI_FAILED, "out of memory") : describe_samples(c, &doc);
+    int outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
     for (int i = 0; c->heads && i < c->heads->n; i++) names[i] = c->heads->list[i].name, outputs = c->heads->n;
     if (code == CLI_OK) {
         const wick_onnx_save_options options = {.opset = (int)opset,
@@ -157,7 +181,9 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
                                                 .weights = weights,
                                                 .graph = c->onnx ? "network" : c->arch,
                                                 .prepare = prepare,
-                                                .n_meta = is_table_of_classes(c) ? 2 : 0,
+                                                .n_meta = numbers ? 4
+                                                          : rows  ? 2
+                                                                  : 0,
                                                 .meta = pairs,
                                                 .doc = doc};
         classifier_specs(c, 1, specs);
@@ -169,6 +195,7 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
         }
         code = wrote(c->ctx, wick_onnx_save(model, record, c, n ? n : 1, specs, outputs, path, &options));
     }
+    free(scales);
     free(doc);
     return code;
 }

@@ -712,8 +712,12 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
 /* ---- what it keeps of the training samples ----------------------------------------------------------------------- */
 
 wick_tensor *classifier_state(classifier *c, classifier_states which) {
-    static const char *const names[CLASSIFIER_STATES] = {"standard.mean", "standard.deviation", "target.mean",
-                                                         "target.deviation"};
+    static const char *const of_runs[CLASSIFIER_STATES] = {"standard.mean", "standard.deviation", "target.mean",
+                                                           "target.deviation"};
+    static const char *const of_files[CLASSIFIER_STATES] = {"wick.standard.mean", "wick.standard.deviation",
+                                                            "wick.target.mean", "wick.target.deviation"};
+    /* in an ONNX file that was made of a run the others are constants of the graph */
+    const char *const *names = c->onnx && !c->data[0] ? of_files : of_runs;
     const int64_t n = which < STATE_TARGET_MEAN ? c->pixels : c->classes;
     const bool deviation = which == STATE_DEVIATION || which == STATE_TARGET_DEVIATION;
     wick_model *model = c->kept ? c->kept : c->model;

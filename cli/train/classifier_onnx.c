@@ -270,8 +270,46 @@ static const char *meta_of(const classifier *c, const char *key) {
     return NULL;
 }
 
-/* What wick convert wrote of a table's columns and classes. */
-static int take_coding(classifier *c) {
+/* "MEAN DEVIATION ..." of the targets. */
+static int take_scales(classifier *c, const char *path, const char *text) {
+    float *all = calloc((size_t)c->classes * 2, sizeof *all);
+    if (!all) return classifier_out_of_memory();
+    bool fits = true;
+    for (int64_t k = 0; k < 2 * c->classes && fits; k++) {
+        char *end;
+        const float x = strtof(text, &end);
+        fits = end != text && isfinite(x) && (k % 2 == 0 || x > 0);
+        all[k % 2 * c->classes + k / 2] = x;
+        text = end;
+    }
+    fits = fits && !*text;
+    const size_t bytes = (size_t)c->classes * sizeof *all;
+    wick_status status = WICK_OK;
+    for (int i = 0; i < 2 && fits && status == WICK_OK; i++)
+        status = wick_write(classifier_state(c, i ? STATE_TARGET_DEVIATION : STATE_TARGET_MEAN), all + i * c->classes,
+                            bytes);
+    free(all);
+    if (status != WICK_OK) return onnx_failed(c, status, CLI_BAD_FILE);
+    return fits ? CLI_OK
+                : log_fail(CLI_BAD_FILE, "%s: its metadata wick.target are no means and deviations of %lld targets",
+                           path, (long long)c->classes);
+}
+
+/* That numbers are learned, and by which loss. */
+static int take_regression(classifier *c, const char *path) {
+    const char *loss = meta_of(c, "wick.loss"), *scales = meta_of(c, "wick.target");
+    static const char *const losses[] = {"mse", "mae", "huber", "snr"};
+    bool known = false;
+    if (!loss || !scales) return CLI_OK;
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) known |= strcmp(loss, losses[i]) == 0;
+    if (!known) return log_fail(CLI_BAD_FILE, "%s: its metadata wick.loss is '%.40s', which is no loss", path, loss);
+    if (!(c->loss = strdup(loss))) return classifier_out_of_memory();
+    c->task = task_of(TASK_REGRESS);
+    return take_scales(c, path, scales);
+}
+
+/* What wick convert wrote of a table's columns, and of its classes or targets. */
+static int take_coding(classifier *c, const char *path) {
     const char *coding = meta_of(c, CLASSIFIER_META_CODING), *names = meta_of(c, CLASSIFIER_META_NAMES);
     if (!coding || !names || strncmp(coding, "\"table\"", 7) != 0) return CLI_OK;
     char *kept = strdup(names);
@@ -279,7 +317,7 @@ static int take_coding(classifier *c) {
     free(c->names);
     c->names = kept;
     c->floats = true;
-    return CLI_OK;
+    return take_regression(c, path);
 }
 
 /* Nobody but what wick convert wrote says what its classes are called. */
@@ -300,7 +338,7 @@ int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool
     c->arch = strdup(path);
     if (!c->arch) return classifier_out_of_memory();
     code = classifier_join_names(c, NULL);
-    if (code == CLI_OK && !fresh) code = take_coding(c);
+    if (code == CLI_OK && !fresh) code = take_coding(c, path);
     if (code == CLI_OK) code = classifier_split_names(c, &fits);
     return code == CLI_OK && !fits
                ? log_fail(CLI_BAD_FILE, "%s: gives %lld numbers, and its metadata name other classes", path,

@@ -117,7 +117,7 @@ test_classes_of_rows_that_are_alike() {
         expect 0 "$wick" eval tr --split train && has out "b  " || fail "2.$k is not learned from"
     done
 }
-# An ONNX file of a table's classes keeps the coding of its columns; of numbers it is the run that is needed.
+# An ONNX file of a table's classes or numbers keeps the coding of its columns; of series it is the run that is needed.
 test_onnx_of_tables() {
     { echo a,town,b,label && rows 200 'print u "," (i % 3 ? "Rome" : "Oslo") "," 1700000000 + i "," (u > 0 ? "yes" : "no")'; } >mixed.csv
     train 0 mixed.csv tr --epochs 30 && expect 0 "$wick" convert tr mixed.onnx && expect 0 "$wick" eval tr --json && cp out run.json
@@ -127,7 +127,17 @@ test_onnx_of_tables() {
     expect 0 "$wick" predict mixed.onnx rows.csv --json && sed 's/"model": "[^"]*"//' out >onnx.json && [ "$(grep -o '"name": "[a-z]*"' run.json)" = "$(grep -o '"name": "[a-z]*"' onnx.json)" ] || fail "$(cat onnx.json)"
     expect 0 "$wick" inspect mixed.onnx && has out "wick.coding"
     { echo a,y && rows 200 'print u "," 3 * u'; } >line.csv
-    train 0 line.csv tr --target y && expect 0 "$wick" convert tr line.onnx && expect 3 "$wick" eval line.onnx --data line.csv && has err "line.csv: is a table, and wick doesn't find in this ONNX file how columns become numbers"
+    train 0 line.csv tr --target y --window 4 --horizon 1 && expect 0 "$wick" convert tr line.onnx && expect 3 "$wick" eval line.onnx --data line.csv && has err "line.csv: is a table, and wick doesn't find in this ONNX file how columns become numbers"
+    { echo a,town,y,z && rows 200 'print u "," (i % 3 ? "Rome" : "Oslo") "," 50000 + 3000 * u "," i % 3'; } >prices.csv
+    for loss in mse huber; do
+        train 0 prices.csv tr --target y,z --loss $loss --epochs 5 && expect 0 "$wick" convert tr prices.onnx && expect 0 "$wick" eval tr --json && cp out run.json
+        expect 0 "$wick" eval prices.onnx --data prices.csv --json && for k in task samples; do [ "$(json out $k)" = "$(json run.json $k)" ] || fail "$loss, $k: $(json out $k), not $(json run.json $k)"; done
+        for k in loss r2 mae rmse; do awk -v a="$(json out $k)" -v b="$(json run.json $k)" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && b != "" && d <= 1e-4 * (b < 0 ? -b : b)) }' || fail "$loss, $k: $(json out $k), not $(json run.json $k)"; done
+    done
+    { echo a,town && echo 0.5,Rome && echo -0.5,Oslo; } >ask.csv
+    expect 0 "$wick" predict tr ask.csv && cp out run.txt && expect 0 "$wick" predict prices.onnx ask.csv && has out y && cmp -s out run.txt || fail "other predictions: $(cat out run.txt)"
+    LC_ALL=C sed 's/huber/hubex/' prices.onnx >bad.onnx && expect 3 "$wick" eval bad.onnx --data prices.csv && has err "bad.onnx: its metadata wick.loss is 'hubex'"
+    LC_ALL=C sed 's/\(wick\.target..\)[0-9]/\1x/' prices.onnx >bad.onnx && expect 3 "$wick" eval bad.onnx --data prices.csv && has err "bad.onnx: its metadata wick.target are no means and deviations of 2 targets"
     train 0 two.csv tr --epochs 30
     expect 0 "$wick" convert tr two.onnx
     numpy 'r = [l.split(",") for l in open("two.csv").read().split()[1:]]; np.savez("two.npz", x=np.array([[float(v) for v in l[:2]] for l in r], np.float32), y=np.array([int(l[2] == "B") for l in r]))' || return 0

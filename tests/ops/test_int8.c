@@ -419,6 +419,8 @@ TEST(dynamic_products_that_scale_their_sums_have_the_bits_of_the_ops_they_are) {
                 REQUIRE(plan[k] && wick_workspace_new(plan[k], &space[k]) == WICK_OK);
                 CHECK_INT(d.scaled, 1);
             }
+            const wick_plan_info with = wick_plan_get_info(plan[0]), apart = wick_plan_get_info(plan[1]);
+            CHECK_INT(with.packed_bytes > 0, apart.packed_bytes > 0); /* weights stay packed between runs */
             for (int run = 0; run < 4; run++) {
                 if (run == 2) CHECK_OK(ctx, wick_write(d.w, w[1], (size_t)n_w));
                 for (int64_t i = 0; i < n_x; i++)

@@ -24,7 +24,11 @@ static wick_tensor *last_values(classifier *c, wick_tensor *x) {
                         (const int64_t[]){n, c->classes});
 }
 
+/* Whether the network gives targets in their own units: an ONNX file that wick convert wrote does. */
+static bool in_units(const classifier *c) { return c->onnx && !c->data[0]; }
+
 static wick_tensor *predictions(classifier *c, wick_tensor *x, wick_tensor *y) {
+    if (in_units(c)) return y;
     y = wick_add(wick_mul(y, classifier_state(c, STATE_TARGET_DEVIATION)), classifier_state(c, STATE_TARGET_MEAN));
     return c->window ? wick_add(y, last_values(c, x)) : y;
 }
@@ -44,6 +48,8 @@ static wick_tensor *rows(classifier *c, wick_tensor *x, wick_tensor *y, wick_ten
     if (c->window) target = wick_sub(target, last_values(c, x));
     wick_tensor *wanted =
         wick_div(wick_sub(target, classifier_state(c, STATE_TARGET_MEAN)), classifier_state(c, STATE_TARGET_DEVIATION));
+    if (in_units(c))
+        y = wick_div(wick_sub(y, classifier_state(c, STATE_TARGET_MEAN)), classifier_state(c, STATE_TARGET_DEVIATION));
     wick_tensor *loss = strcmp(c->loss, "mae") == 0     ? wick_l1_loss(y, wanted, WICK_REDUCE_NONE)
                         : strcmp(c->loss, "huber") == 0 ? wick_huber_loss(y, wanted, 1, WICK_REDUCE_NONE)
                                                         : wick_mse_loss(y, wanted, WICK_REDUCE_NONE);

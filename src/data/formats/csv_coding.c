@@ -135,7 +135,8 @@ static wick_status read_column(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     if (kind == TARGET) c->target = t->n_targets++, c->c.target = true;
     if (kind == NUMBER) {
         WICK_TRY(cell(r, &last, msg));
-        if (*r->cell && (!wick_csv_number(r, r->cell, &c->c.mean, &grouped) || fabs(c->c.mean) > FLT_MAX || isnan(c->c.mean)))
+        if (*r->cell &&
+            (!wick_csv_number(r, r->cell, &c->c.mean, &grouped) || fabs(c->c.mean) > FLT_MAX || isnan(c->c.mean)))
             return wrong(r, msg, "its mean is no number");
         if (!last && !t->old) {
             WICK_TRY(cell(r, &last, msg));

@@ -38,17 +38,24 @@ static const wick_node *product_in(const wick_value *v) {
 /* A product, and by what its sums are multiplied: scale, or a times b, of which b may have a number for each column. */
 typedef struct scaled {
     const wick_node *product;
-    wick_value *a, *b; /* a NULL: 1 */
+    wick_value *a, *b; /* NULL: 1 */
 } scaled;
+/* b and a bias are packed with the weights: into weights that stay only what stays too, or they would be packed in each
+ * run. */
+static bool may_pack(const wick_graph *graph, const wick_node *product, const wick_value *v) {
+    return !v || wick_is_fixed(graph, v) || !wick_is_fixed(graph, product->in[1]);
+}
 
 static void find_factors(const wick_graph *graph, wick_value *scale, const wick_type *t, bool conv, scaled *s) {
     s->a = NULL, s->b = scale;
-    if (!is_row(scale->node, WICK_EW_mul)) return;
-    wick_value *const *in = scale->node->in;
-    /* the one that stays the same is packed with the weights */
-    const int first = is_number(in[0]) && (!is_number(in[1]) || wick_is_fixed(graph, in[1])) ? 0 : 1;
-    if (!is_number(in[first]) || !(is_number(in[1 - first]) || is_by_column(in[1 - first], t, conv))) return;
-    s->a = in[first], s->b = in[1 - first];
+    if (is_row(scale->node, WICK_EW_mul)) {
+        wick_value *const *in = scale->node->in;
+        /* the one that stays the same is packed with the weights */
+        const int first = is_number(in[0]) && (!is_number(in[1]) || wick_is_fixed(graph, in[1])) ? 0 : 1;
+        if (is_number(in[first]) && (is_number(in[1 - first]) || is_by_column(in[1 - first], t, conv)))
+            s->a = in[first], s->b = in[1 - first];
+    }
+    if (is_number(scale) && !wick_is_fixed(graph, s->b)) s->a = scale, s->b = NULL;
 }
 static bool find_scaled(const wick_graph *graph, const wick_node *mul, scaled *s) {
     if (!is_row(mul, WICK_EW_mul)) return false;
@@ -59,7 +66,7 @@ static bool find_scaled(const wick_graph *graph, const wick_node *mul, scaled *s
         const bool conv = s->product->op == &wick_op_int8_conv;
         if (!wick_type_equal(&mul->in[k]->type, t) || !(is_number(scale) || is_by_column(scale, t, conv))) continue;
         find_factors(graph, scale, t, conv, s);
-        return true;
+        if (may_pack(graph, s->product, s->b)) return true;
     }
     return false;
 }
@@ -81,7 +88,7 @@ static wick_node *with_result(wick_graph *graph, const scaled *s, wick_value *bi
     for (int k = 0; k < product->n_in; k++) in[k] = wick_tensor_new(ctx, product->in[k]);
     int n = product->n_in; /* two, and zero points, which come first */
     in[n++] = s->a ? as_number(wick_tensor_new(ctx, s->a)) : wick_constant(ctx, WICK_F32, 1);
-    wick_tensor *b = wick_tensor_new(ctx, s->b);
+    wick_tensor *b = s->b ? wick_tensor_new(ctx, s->b) : wick_constant(ctx, WICK_F32, 1);
     in[n++] = wick_tensor_count(b) == 1 ? as_number(b) : as_vector(b);
     if (bias) in[n++] = as_vector(wick_tensor_new(ctx, bias));
     attr.result = WICK_INT8_F32;
@@ -101,7 +108,8 @@ static wick_node *with_bias(wick_graph *graph, wick_node *add) {
         const wick_value *v = add->in[k];
         if (v->id != 1 || !wick_type_equal(&v->type, &add->out[0].type) || !find_scaled(graph, v->node, &s)) continue;
         wick_value *bias = add->in[1 - k];
-        if (is_by_column(bias, &v->type, s.product->op == &wick_op_int8_conv)) return with_result(graph, &s, bias);
+        if (is_by_column(bias, &v->type, s.product->op == &wick_op_int8_conv) && may_pack(graph, s.product, bias))
+            return with_result(graph, &s, bias);
     }
     return NULL;
 }

@@ -10,8 +10,8 @@
 #endif
 
 /* e^x = 2^n 2^r, n = round(x log2 e), |r| <= 1/2, as 2^(x log2 e): a third fewer operations than by ln 2. The product
- * is taken less its whole part before it is rounded, where multiply-adds are fused, and log2 e has a second part. x < 88:
- * where the result is not 0, 2^n is a normal number, and one product scales by it. NaN passes through. */
+ * is taken less its whole part before it is rounded, where multiply-adds are fused, and log2 e has a second part.
+ * x < 88: where the result is not 0, 2^n is a normal number, and one product scales by it. NaN passes through. */
 static inline __attribute__((always_inline)) float wick_weight_exp_f32(float x) {
     const float log2e = (float)WICK_LOG2E, rest = (float)(WICK_LOG2E - (double)(float)WICK_LOG2E);
     const float high = WICK_FMAF(x, log2e, WICK_ROUNDER_F32),
