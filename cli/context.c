@@ -64,6 +64,6 @@ int cli_context(wick_context **ctx, const cli_options *o, wick_context_options o
                          options.placement.nodes ? " --numa " : "", options.placement.nodes ? o->placement.numa : "");
     if (status != WICK_OK) return log_fail(CLI_FAILED, "could not start: out of memory, addresses or threads");
     const char *note = wick_context_placement_note(*ctx);
-    if (*note) talk("%s", note);
+    if (*note) log_note("%s", note);
     return CLI_OK;
 }

@@ -168,7 +168,7 @@ static int run_command(int argc, char **argv) {
         if (options.command == CMD_COMPILE)
             setenv("WICK_ISA", strncmp(options.isa, "avx", 3) == 0 ? options.isa : "base", 1);
         if (options.command == CMD_BENCH && strcmp(options.isa, "any") != 0) setenv("WICK_ISA", options.isa, 1);
-        if (*tuned_trouble()) talk("tuning is not used: %s (wick tune measures again)", tuned_trouble());
+        if (*tuned_trouble()) log_note("tuning is not used: %s (wick tune measures again)", tuned_trouble());
         code = cli_commands[options.command].run(&options);
     }
     options_free(&options);

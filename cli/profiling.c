@@ -20,9 +20,9 @@ void profiling_expect(bool on) {
 void profiling_tell(void) {
     for (char *line = expected.said, *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
-        talk("%s", line);
+        log_note("%s", line);
     }
-    if (!*expected.said) talk("profile: nothing was recorded");
+    if (!*expected.said) log_note("profile: nothing was recorded");
     expected.on = false;
 }
 
@@ -67,7 +67,7 @@ int profiling_memory(profiling *g) {
     wick_status status = wick_memory_snapshot_take(ctx, &now);
     for (int i = 0; i < g->o->recording.memory_files.n && status == WICK_OK; i++) {
         status = wick_memory_snapshot_write(ctx, now, g->before, g->o->recording.memory_files.items[i]);
-        if (status == WICK_OK) talk("wrote %s", g->o->recording.memory_files.items[i]);
+        if (status == WICK_OK) log_note("wrote %s", g->o->recording.memory_files.items[i]);
     }
     const int code =
         status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_FAILED), "--memory: %s", log_why(ctx, status));
@@ -135,7 +135,7 @@ WICK_PRINTF(1, 2) static void remark(const char *format, ...) {
     va_end(args);
     const size_t n = strlen(expected.said);
     if (!expected.on)
-        talk("%s", text);
+        log_note("%s", text);
     else if (n + strlen(text) + 2 <= sizeof expected.said)
         snprintf(expected.said + n, sizeof expected.said - n, "%s\n", text);
 }
@@ -166,13 +166,13 @@ int profiling_end(profiling *g, int code) {
     for (int i = 0; i < g->o->recording.profiles.n && status == WICK_OK; i++) {
         const char *name = g->o->recording.profiles.items[i];
         if (!is_timeline(name)) status = wick_profile_write(p, name);
-        if (status == WICK_OK) talk("wrote %s", name);
+        if (status == WICK_OK) log_note("wrote %s", name);
     }
     if (status != WICK_OK) {
         if (code == CLI_OK)
             code = log_fail(log_code(status, CLI_FAILED), "--profile: %s", wick_profile_error(p));
         else
-            talk("--profile: %s", wick_profile_error(p));
+            log_note("--profile: %s", wick_profile_error(p));
     }
     wick_profile_free(&g->profile);
     return code;

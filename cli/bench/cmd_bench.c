@@ -156,7 +156,7 @@ static void measure_alone(bench_result *r, int size, subject *s, const cli_optio
     }
     if (!o->of_bench.memory && !is_of_memory(r->row)) return;
     if (alone_memory(r, size) && *o->of_bench.peers && r->n_peers && !peers_memory(o->of_bench.peers, r, s))
-        talk("%s: the memory of its peers could not be measured", r->key);
+        log_note("%s: the memory of its peers could not be measured", r->key);
 }
 
 static void run_row(bench_result *r, int size, const roof *ceilings, peers *others, const cli_options *o) {
@@ -253,7 +253,7 @@ static int check_peers(peers *others, const cli_options *o) {
     if (!peers_instructions(others, line, sizeof line)) return CLI_OK; /* the first row says that they have ended */
     if (strchr(line, '!')) return log_fail(CLI_FAILED, "--isa %s: a peer goes beyond it (!): %s", o->isa, line);
     if (o->json)
-        talk("peers by their own word: %s", line);
+        log_note("peers by their own word: %s", line);
     else
         printf("  peers by their own word: %s\n", line);
     return CLI_OK;

@@ -347,13 +347,13 @@ int cmd_tune(cli_options *o) {
     for (int i = 0; i < TRIALS; i++) {
         wick_tuning_field field;
         if ((trials[i].threads && threads < 2) || !find_field(trials[i].name, &field)) continue;
-        talk("%d/%d %s: %s", i + 1, (int)TRIALS, field.name, field.doc);
+        log_note("%d/%d %s: %s", i + 1, (int)TRIALS, field.name, field.doc);
         int at = 0;
         while (strcmp(wick_tuning_at(at).name, field.name) != 0) at++;
         if (!decide(&trials[i], &tuning, &field, trials[i].threads ? threads : 1, o->time / TRIALS, &gain[at]))
             return log_fail(CLI_FAILED, "out of memory while measuring %s", field.name);
     }
-    talk("calibrating the cost model");
+    log_note("calibrating the cost model");
     double before_error, error;
     if (!calibrate(&tuning, threads, o->time / 5, &before_error, &error))
         return log_fail(CLI_FAILED, "out of memory while calibrating");

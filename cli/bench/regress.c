@@ -60,7 +60,7 @@ static int build(const char *revision, char program[96]) {
     snprintf(jobs, sizeof jobs, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
     snprintf(program, 96, "%s/bin/wick", made);
     if (path_exists(program)) return CLI_OK;
-    talk("building %s in %s", revision, tree);
+    log_note("building %s in %s", revision, tree);
     if (!path_exists(tree) && RUN(NULL, "git", "worktree", "add", "--quiet", "--force", "--detach", tree, named) != 0)
         return log_fail(CLI_FAILED, "git could not make a worktree of %s in %s", revision, tree);
     if (RUN("/dev/null", "cmake", "-S", tree, "-B", made, "-DCMAKE_BUILD_TYPE=Release", "-DWICK_TESTS=OFF",
@@ -101,7 +101,7 @@ int results_regress(bench_results *all, const cli_options *o) {
     snprintf(out, sizeof out, FOLDER "/%d.json", (int)getpid());
     int code = build(o->of_bench.regress, program);
     for (int round = 0; round < 2 * ROUNDS && code == CLI_OK; round++) {
-        talk("round %d of %d", round + 1, 2 * ROUNDS);
+        log_note("round %d of %d", round + 1, 2 * ROUNDS);
         const bool base = (round ^ round >> 1) & 1; /* each is first in every other pair */
         code = bench(all, o, base ? program : self, out, base);
     }

@@ -209,11 +209,11 @@ static int told(data_job *d, const wick_pack_report *r) {
         json_integer(&j, "passed_over", wick_files_passed(d->f));
         log_json_close(&j);
     } else {
-        talk(d->o->of_data.append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to,
+        log_note(d->o->of_data.append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to,
              (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes),
              format_bytes(stored, r->stored));
         if (wick_files_passed(d->f))
-            talk("%lld files of other kinds were passed over; --all takes them", (long long)wick_files_passed(d->f));
+            log_note("%lld files of other kinds were passed over; --all takes them", (long long)wick_files_passed(d->f));
     }
     return CLI_OK;
 }
@@ -338,7 +338,7 @@ static int write_parts(data_job *d, part *parts, int n) {
         const wick_status status = wick_files_pack(d->f, path, &o, &reports[p]);
         if (status != WICK_OK) return data_failed(d, status, reports[p].unread ? CLI_BAD_FILE : CLI_FAILED);
         data_progress_end(d);
-        talk("wrote %s: %lld of %lld", path, (long long)parts[p].n, (long long)wick_files_count(d->f));
+        log_note("wrote %s: %lld of %lld", path, (long long)parts[p].n, (long long)wick_files_count(d->f));
     }
     if (!d->o->json) return CLI_OK;
     j = log_json_open();

@@ -165,7 +165,7 @@ int data_bench(data_job *d) {
                    (unsigned long long)s->cache_hits, s->cache_hit.mean * 1e6, (unsigned long long)s->cache_misses,
                    s->cache_miss.mean * 1e6, (double)s->cache_bytes / 1e6);
         fflush(stdout);
-        if (s->skipped) talk("%llu samples could not be read", (unsigned long long)s->skipped);
+        if (s->skipped) log_note("%llu samples could not be read", (unsigned long long)s->skipped);
     }
     if (code == CLI_OK && !o->json) printf("%s\n", stats[n - 1].advice);
     if (code == CLI_OK && o->json) {

@@ -147,7 +147,7 @@ static void tell_broken(data_job *d, json *j, const survey *s) {
 
 static void tell_tail(const data_job *d) {
     const wick_records *r = wick_files_records(d->f);
-    if (r && wick_records_tail(r)) talk("%s: %s", wick_files_path(d->f), wick_records_tail_reason(r));
+    if (r && wick_records_tail(r)) log_note("%s: %s", wick_files_path(d->f), wick_records_tail_reason(r));
 }
 
 int data_verify(data_job *d) {

@@ -195,7 +195,7 @@ static int look_at_table(data_job *d, const char *action) {
                                    .no_header = so.no_header};
     const wick_status status = wick_csv_read(d->ctx, d->path, &form, &csv);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(d->ctx, status));
-    for (int i = 0; wick_csv_note(csv, i); i++) talk("%s: %s", d->path, wick_csv_note(csv, i));
+    for (int i = 0; wick_csv_note(csv, i); i++) log_note("%s: %s", d->path, wick_csv_note(csv, i));
     if (strcmp(action, "head") == 0) code = table_head(d, csv);
     else if (strcmp(action, "verify") == 0) code = sound(d);
     else table_info(d, csv);

@@ -98,7 +98,7 @@ static char *scales_of(classifier *c) {
 static int describe_samples(const classifier *c, char **doc) {
     const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
     if (!c->floats) {
-        talk("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255");
+        log_note("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255");
         const bool lines = source_is_line_coding(c->coding);
         if (asprintf(doc, "image: pixels from 0 to 1, channels first; %s: %s%s%s", c->task->output, c->task->doc,
                      lines ? "; the others are the characters of the second line. Coded as:\n" : "",
@@ -108,14 +108,14 @@ static int describe_samples(const classifier *c, char **doc) {
         return log_fail(CLI_FAILED, "out of memory");
     }
     if (table)
-        talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string%s, and "
+        log_note("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string%s, and "
              "not in its graph",
              (long long)c->pixels, is_of_rows(c) ? " and metadata, by which wick eval and predict take tables" : "");
     if (c->rate && c->transform)
-        talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
+        log_note("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
              c->transform, (long long)c->rate);
     if (source_is_text_coding(c->coding)) {
-        talk("the model takes numbers of tokens, int64; the vocabulary is in its doc_string");
+        log_note("the model takes numbers of tokens, int64; the vocabulary is in its doc_string");
         const char *how =
             strstr(c->coding, "\"text\" tags") == c->coding
                 ? "words between blanks, each as four tokens, a row each: w and the word in small ASCII "
@@ -221,12 +221,12 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
     wick_status status = wick_onnx_resave(onnx, specs, o->files[0], options);
     ports_open(onnx, specs, open, sizeof open);
     if (status == WICK_OK && o->of_convert.fix_open)
-        talk("--fix-open: nothing had to be fixed%s%s", *open ? "; open stay " : "", open);
+        log_note("--fix-open: nothing had to be fixed%s%s", *open ? "; open stay " : "", open);
     if (status == WICK_OK || status == WICK_ERR_IO || !*open) return wrote(ctx, status);
     snprintf(why, sizeof why, "%s", log_why(ctx, status));
     wick_context_clear_error(ctx);
     if (!o->of_convert.fix_open) {
-        talk("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N "
+        log_note("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N "
              "makes an input a constant, --fix-open makes all that are open 1",
              open);
         return log_fail(log_code(status, CLI_BAD_FILE), "%s", why);
@@ -234,7 +234,7 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
     ports_specs(o, onnx, 1, specs);
     status = wick_onnx_resave(onnx, specs, o->files[0], options);
     if (status == WICK_OK)
-        return talk("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers",
+        return log_note("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers",
                     open, why),
                CLI_OK;
     return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));

@@ -52,7 +52,7 @@ int convert_weights(wick_context *ctx, const cli_options *o) {
     if (status != WICK_OK) return failed(ctx, status);
     wick_texts texts;
     for (int i = 0; wick_weights_texts_at(w, i, &texts); i++)
-        talk("%s: \"%s\" is an array of texts, which is no tensor: it is left out", o->model, texts.name);
+        log_note("%s: \"%s\" is an array of texts, which is no tensor: it is left out", o->model, texts.name);
     const int n = wick_weights_count(w);
     wick_named_tensor *tensors = calloc((size_t)n + 1, sizeof *tensors);
     wick_meta *meta;

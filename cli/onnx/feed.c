@@ -84,7 +84,7 @@ static wick_status read_texts(const cli_options *o, wick_context *ctx, wick_onnx
         return wick_context_fail(ctx, WICK_ERR_INVALID, "the input %s, %s, has no random values", p->name,
                                  port_type(p, declared, sizeof declared));
     for (int d = 0; d < p->rank; d++) dims[d] = port_extent(o, p, d, 1);
-    talk("the input %s is the text \"%s\": there is no file of this name", p->name, what);
+    log_note("the input %s is the text \"%s\": there is no file of this name", p->name, what);
     return wick_onnx_fill_texts(onnx, what, p->rank > 0 ? p->rank : 0, dims, out);
 }
 
@@ -172,7 +172,7 @@ static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_
     bool rounded;
     const wick_status status = number_convert(ctx, p, what, &v->tensor, &rounded);
     if (status != WICK_OK) return status;
-    talk("%s holds %s: converted to %s for the input %s%s", what, was, wick_dtype_name(dtype), p->name,
+    log_note("%s holds %s: converted to %s for the input %s%s", what, was, wick_dtype_name(dtype), p->name,
          rounded ? ", which rounds some of them" : "");
     return wick_eval(ctx, 1, &v->tensor, NULL);
 }

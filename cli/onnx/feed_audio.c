@@ -13,15 +13,15 @@ static wick_status open_recording(const cli_options *o, wick_context *ctx, const
     if (status != WICK_OK) return status;
     const int64_t channels = wick_audio_channels(*out), rate = wick_audio_rate(*out), length = wick_audio_length(*out);
     if (channels > 1) {
-        talk("%s: its %lld channels are mixed to one", path, (long long)channels);
+        log_note("%s: its %lld channels are mixed to one", path, (long long)channels);
         wick_audio_free(out);
         if ((status = wick_audio_open(ctx, path, 1, out)) != WICK_OK) return status;
     }
     if (wick_audio_unmeasured(*out))
-        talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
+        log_note("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
              path);
     if (!o->rate)
-        talk("%s: %lld samples, %lld a second, taken as they are; --rate HZ resamples", path, (long long)length,
+        log_note("%s: %lld samples, %lld a second, taken as they are; --rate HZ resamples", path, (long long)length,
              (long long)rate);
     if (!o->rate || o->rate == rate) return WICK_OK;
     wick_audio *other;
@@ -29,7 +29,7 @@ static wick_status open_recording(const cli_options *o, wick_context *ctx, const
     wick_audio_free(out);
     if (status != WICK_OK) return status;
     *out = other;
-    talk("%s: %lld samples, %lld a second, are resampled to %lld, %lld a second", path, (long long)length,
+    log_note("%s: %lld samples, %lld a second, are resampled to %lld, %lld a second", path, (long long)length,
          (long long)rate, (long long)wick_audio_length(other), (long long)o->rate);
     return WICK_OK;
 }
@@ -85,7 +85,7 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
     wick_tensor *x = wick_from(ctx, WICK_F32, 1, &length, wick_audio_samples(audio, 0));
     wick_audio_free(&audio);
     if (!o->of_run.states.n && each != length)
-        talk("%s has %lld samples here, and the input %s takes %lld: %s", path, (long long)length, p->name,
+        log_note("%s has %lld samples here, and the input %s takes %lld: %s", path, (long long)length, p->name,
              (long long)each, each < length ? "the rest is left out" : "silence follows");
     if (each < length && !o->of_run.states.n)
         x = wick_slice(x, 0, 0, each, 1);

@@ -64,7 +64,7 @@ static wick_status prepare(subject *s) {
         wick_tensor *x = r->in[i].kind == WICK_VALUE_TENSOR ? r->in[i].tensor : NULL;
         if (!x || wick_tensor_count(x) != 1 || (wick_tensor_dtype(x) != WICK_I64 && wick_tensor_dtype(x) != WICK_I32))
             continue;
-        talk("%s is taken as a constant", wick_onnx_input(r->onnx, i).name);
+        log_note("%s is taken as a constant", wick_onnx_input(r->onnx, i).name);
         status = wick_onnx_fix_input(r->onnx, i, x);
         memmove(&r->in[i], &r->in[i + 1], (size_t)(wick_onnx_inputs(r->onnx) - i) * sizeof *r->in);
         i--;

@@ -109,7 +109,7 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
     if (info->state_bytes)
         print_size("states", (int64_t)info->state_bytes, "of these: weights, and what the optimizer keeps");
     if (!compiled)
-        talk("%s doesn't compile it here: the bytes of code are not known; --cc COMMAND names another compiler",
+        log_note("%s doesn't compile it here: the bytes of code are not known; --cc COMMAND names another compiler",
              o->of_compile.cc);
 }
 
@@ -119,11 +119,11 @@ static void tell_samples(const planned *p) {
     const classifier *c = &p->c;
     if (p->onnx || !p->o->model || !*p->o->model) return;
     if (!c->floats)
-        talk("image: (pixel / 255 - %.9g) / %.9g, as the training made it; wick convert makes ONNX that has this in it",
+        log_note("image: (pixel / 255 - %.9g) / %.9g, as the training made it; wick convert makes ONNX that has this in it",
              c->mean, c->deviation > 0 ? c->deviation : 1.0);
-    else if (c->transform) talk("image: what --transform \"%s\" makes of a sample", c->transform);
+    else if (c->transform) log_note("image: what --transform \"%s\" makes of a sample", c->transform);
     else if (c->coding && strncmp(c->coding, "\"table\"", 7) == 0)
-        talk("image: the %lld numbers that rows of the table are coded as", (long long)c->pixels);
+        log_note("image: the %lld numbers that rows of the table are coded as", (long long)c->pixels);
 }
 
 static const char *compiler_for(const char *isa) {

@@ -108,7 +108,7 @@ static int plan_range(planned *p) {
     silent.compile.on_pass = NULL, silent.compile.on_remark = NULL;
     wick_status status = wick_onnx_dynamic(p->onnx, n, dims, &silent, &p->dynamic);
     if (status == WICK_OK) status = wick_dynamic_find_shapes(p->dynamic, &p->shapes);
-    if (status == WICK_OK) talk("making up to %lld plans to bound their memory", (long long)o->of_plan.plans);
+    if (status == WICK_OK) log_note("making up to %lld plans to bound their memory", (long long)o->of_plan.plans);
     if (status == WICK_OK) status = wick_dynamic_prove(p->dynamic, o->of_plan.plans, &p->bound);
     if (status != WICK_OK) return failed(p, status);
     wick_runner *r = NULL;
@@ -159,7 +159,7 @@ static int plan_onnx(planned *p) {
     const wick_compile_options options = compiling(p);
     status = wick_onnx_compile(p->onnx, p->in, &options, &p->plan);
     if (status != WICK_OK && *open && !range)
-        talk("%s: open extents are 1 here (%s); --dim NAME=N says another", o->model, open);
+        log_note("%s: open extents are 1 here (%s); --dim NAME=N says another", o->model, open);
     if (status != WICK_OK) return failed(p, status);
     if (!range)
         snprintf(p->title, sizeof p->title, "%.200s%s%.80s%s", o->model, *open ? ", open extents 1 (" : "", open,

@@ -74,7 +74,7 @@ static double run_with(const bound *was, int threads) {
     wick_context_free(&ctx);
     log_catch(NULL, 0);
     log_setup(was->p->o);
-    if (speed <= 0 && *why) talk("note: advice about --threads %d could not be raced: %s", threads, why);
+    if (speed <= 0 && *why) log_note("note: advice about --threads %d could not be raced: %s", threads, why);
     return speed;
 }
 

@@ -45,7 +45,7 @@ static int open_run(report *r) {
     struct stat st;
     r->has_log = stat(r->log_path, &st) == 0;
     if (r->has_log && r->kept.of_train.log && r->kept.of_train.log[0] && !S_ISREG(st.st_mode)) {
-        talk("no curves: the log %s is not a regular file", r->log_path);
+        log_note("no curves: the log %s is not a regular file", r->log_path);
         r->has_log = false;
     }
     return r->has_log ? runlog_read(&r->log, r->log_path) : CLI_OK;
@@ -232,13 +232,13 @@ static void print_result(const report *r, const char *path) {
     double accuracy = (double)r->result.correct / (double)r->result.count;
     const bool classes = r->c.task->kind == TASK_CLASSIFY;
     if (!r->o->json && !classes) {
-        talk("%s %.4f of %lld %s%s; open it in a browser:", r->result.scores[0].title, r->result.scores[0].value,
+        log_note("%s %.4f of %lld %s%s; open it in a browser:", r->result.scores[0].title, r->result.scores[0].value,
              (long long)r->result.count, report_noun(r), plural(r->result.count));
         printf("%s\n", path);
         return;
     }
     if (!r->o->json) {
-        talk("%.2f %% of %lld %s%s; open it in a browser:", 100 * accuracy, (long long)r->result.count, report_noun(r),
+        log_note("%.2f %% of %lld %s%s; open it in a browser:", 100 * accuracy, (long long)r->result.count, report_noun(r),
              plural(r->result.count));
         printf("%s\n", path);
         return;

@@ -79,7 +79,7 @@ void log_warn(const char *format, ...) {
     fputc('\n', stderr);
 }
 
-void talk(const char *format, ...) {
+void log_note(const char *format, ...) {
     if (setup.quiet) return;
     char text[4096];
     va_list args;

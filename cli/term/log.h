@@ -14,7 +14,7 @@ void log_setup(const cli_options *options);
 /* This process is one of several: what goes wrong is said to be of that rank. */
 void log_rank(int rank);
 /* A remark; nothing with --quiet. One line, without its newline. */
-WICK_PRINTF(1, 2) void talk(const char *format, ...);
+WICK_PRINTF(1, 2) void log_note(const char *format, ...);
 /* Remarks go to `line` from now on, which has the whole terminal. Before anything else is written to standard error
  * `leave` is called, which calls this with NULL. */
 void log_divert(void (*line)(void *user, const char *text), void (*leave)(void *user), void *user);

@@ -45,7 +45,7 @@ static void note_names(const classifier *c, const wick_dataset *dataset, const c
     for (int64_t k = 0; k < wick_dataset_classes(dataset); k++) {
         const char *theirs = wick_dataset_class_name(dataset, k), *ours = c->class_names[k];
         if (strcmp(theirs, ours) == 0) continue;
-        talk("class %lld is '%s' in %s, and '%s' to the model: they are matched by their numbers", (long long)k, theirs,
+        log_note("class %lld is '%s' in %s, and '%s' to the model: they are matched by their numbers", (long long)k, theirs,
              name, ours);
         return;
     }
@@ -318,9 +318,9 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
             "learned of them: give the run that it was made of in its place, or, of classes, the rows as "
             "numbers (.npz with x, and y from 0 on)",
             data);
-    talk("reading %s", data);
+    log_note("reading %s", data);
     if (whole && !chosen && c->onnx && c->coding && !c->data[0])
-        talk("of %s is taken what a training on it would have held out; --split all takes all", data);
+        log_note("of %s is taken what a training on it would have held out; --split all takes all", data);
     if (whole && !chosen && c->data[0] && !classifier_has_own(c, data)) {
         bool test;
         const bool copy = classifier_has_copy(c, place, &test);
@@ -329,17 +329,17 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
             log_warn("all of %s was learned from: its test lay elsewhere, and figures of these are none of a test",
                      data);
         else
-            talk(copy ? "%s holds what the model was trained on: what was held out as test is taken; --split all takes "
+            log_note(copy ? "%s holds what the model was trained on: what was held out as test is taken; --split all takes "
                         "all"
                       : "%s is not what the model was trained on: all of it is taken; --split test takes a fifth",
                  data);
     }
     classifier_note_changed(c, data, *split);
     if (is_file && !c->coding)
-        talk("the model keeps nothing of how columns are coded: those of %s are coded by themselves", data);
+        log_note("the model keeps nothing of how columns are coded: those of %s are coded by themselves", data);
     wick_status status = classifier_open_split(c, data, *split, form, out);
     if (status == WICK_OK) {
-        if (*wick_dataset_note(*out)) talk("%s: %s", data, wick_dataset_note(*out));
+        if (*wick_dataset_note(*out)) log_note("%s: %s", data, wick_dataset_note(*out));
         int code = classifier_take(c, *out, data);
         if (code == CLI_OK) note_names(c, *out, data);
         return code;

@@ -135,7 +135,7 @@ bool classifier_can_be_resized(classifier *c, int rank, const int64_t *dims) {
 
 void classifier_tell_resized(const classifier *c) {
     char ours[WICK_MAX_DIMS * 24], theirs[WICK_MAX_DIMS * 24];
-    talk("images of [%s] are made [%s], which the network takes", classifier_extents(3, c->dims, ours),
+    log_note("images of [%s] are made [%s], which the network takes", classifier_extents(3, c->dims, ours),
          classifier_extents(3, c->net, theirs));
 }
 
@@ -204,7 +204,7 @@ static void note_bounded(const classifier *c, const char *path) {
     if (wick_item(edges[0], &low) != WICK_OK || wick_item(edges[1], &high) != WICK_OK)
         wick_context_clear_error(c->ctx);
     else if (low >= 0 && high <= 1 && high > 0)
-        talk("%s: all that it gives lies between 0 and 1, as probabilities do, and the loss takes logits: it will "
+        log_note("%s: all that it gives lies between 0 and 1, as probabilities do, and the loss takes logits: it will "
              "hardly learn; cut the file off before what makes probabilities of them",
              path);
     wick_scope_close(&scope);
@@ -244,14 +244,14 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
     code = adapt_onnx(c, c->classes, fresh, blame, &bounded);
     if (code != CLI_OK) return code;
     if (bounded)
-        talk("%s: what makes probabilities of its numbers at the end (Softmax, Sigmoid) is left out: the loss takes "
+        log_note("%s: what makes probabilities of its numbers at the end (Softmax, Sigmoid) is left out: the loss takes "
              "logits",
              path);
     note_bounded(c, path);
     if (fresh) {
         free(c->arch);
         if (!(c->arch = strdup("onnx:" CLASSIFIER_ONNX ",head"))) return classifier_out_of_memory();
-        talk("a fresh head of %lld classes; the file's had %lld", (long long)c->classes, (long long)width);
+        log_note("a fresh head of %lld classes; the file's had %lld", (long long)c->classes, (long long)width);
     }
     return classifier_make_parameters(c, path, blame);
 }
@@ -331,7 +331,7 @@ int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool
     code = adapt_onnx(c, c->classes, fresh, CLI_BAD_FILE, &bounded);
     if (code != CLI_OK) return code;
     if (fresh)
-        talk("a fresh head of %lld class%s; the file's had %lld", (long long)c->classes, c->classes == 1 ? "" : "es",
+        log_note("a fresh head of %lld class%s; the file's had %lld", (long long)c->classes, c->classes == 1 ? "" : "es",
              (long long)width);
     bool fits;
     wick_model_set_training(c->model, false);

@@ -148,7 +148,7 @@ static void report_text(const view *v) {
     print_classes(v, width);
     fputc('\n', stdout);
     print_confusion(v, width);
-    talk("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count,
+    log_note("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count,
          source_noun(v->e->dataset), plural(r->count), v->seconds, count / v->seconds);
 }
 
@@ -233,7 +233,7 @@ static void task_text(const view *v) {
     }
     printf("%-*s  %.4f\n%-*s  %lld\n", wide, "loss", r->loss, wide, "samples", (long long)r->count);
     v->c->task->print(v->e);
-    talk("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count,
+    log_note("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count,
          source_noun(v->e->dataset), plural(r->count), v->seconds, count / v->seconds);
 }
 
@@ -382,7 +382,7 @@ int cmd_eval(cli_options *o) {
     if (code == CLI_OK) code = source_read_options(o, &form);
     if (code == CLI_OK) code = classifier_open_data(&c, o->data, &o->split, options_given(o, "split"), &form, &dataset);
     if (code == CLI_OK && c.limit > 0 && c.limit < wick_dataset_count(dataset))
-        talk("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of "
+        log_note("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of "
              "fewer",
              (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data, (long long)c.limit);
     profiling profile = {0};

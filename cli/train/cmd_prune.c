@@ -199,7 +199,7 @@ int cmd_prune(cli_options *o) {
     code = gate_open(g, "wick prune", "pruned");
     if (code == CLI_OK && o->of_prune.importance == TAYLOR) code = task_check_classes(&g->c, "--importance taylor");
     if (code == CLI_OK) code = cut(&w);
-    if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
+    if (code == CLI_OK) log_note("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     if (code == CLI_OK) code = gate_judge_whole(g, 0);
     if (code == CLI_OK) code = gate_judge(g, true, &g->after);
     if (code == CLI_OK && o->epochs) code = train(&w);

@@ -51,7 +51,7 @@ static int check_bits(const quantizing *w) {
     for (int i = 0; i < n; i++)
         if (wick_quantizer_layer_at(w->q, i).bits < 7) return CLI_OK;
     if (w->g.guest) {
-        talk("weights have 8 bits, not %lld: there is no layer but the first and the last",
+        log_note("weights have 8 bits, not %lld: there is no layer but the first and the last",
              (long long)o->of_quantize.weight_bits);
         return CLI_OK;
     }
@@ -176,7 +176,7 @@ static int measure_sensitivity(quantizing *w, const bool *fixed) {
     bool *kept = step_buffer(n, sizeof *kept);
     w->sensitivity = step_buffer(n, sizeof *w->sensitivity);
     int code = kept && w->sensitivity ? outputs_of(w, false, &floats) : log_fail(CLI_FAILED, "out of memory");
-    talk("which layers it comes from: each of %d alone, on %lld %ss", n, (long long)wick_dataset_count(w->few),
+    log_note("which layers it comes from: each of %d alone, on %lld %ss", n, (long long)wick_dataset_count(w->few),
          source_noun(w->few));
     for (int i = 0; i < n && code == CLI_OK; i++) {
         w->sensitivity[i] = 0;
@@ -248,7 +248,7 @@ static int weigh_layers(quantizing *w) {
     const int64_t count = wick_dataset_count(w->g.observed), batch = count < BATCH ? count : BATCH;
     const int n = wick_quantizer_layers(w->q);
     if (!(w->bits = step_buffer(n, sizeof *w->bits))) return log_fail(CLI_FAILED, "out of memory");
-    talk("what rounding of each of %d layers adds to the loss: gradients of %lld samples", n,
+    log_note("what rounding of each of %d layers adds to the loss: gradients of %lld samples", n,
          (long long)(count / batch * batch));
     wick_status status = classifier_prepare(&w->g.c, 1);
     int code = status == WICK_OK ? gate_show(&w->g, batch, weigh, w) : failed(w, status, CLI_FAILED);
@@ -393,10 +393,10 @@ static int make(quantizing *w) {
     snprintf(w->made, sizeof w->made, "in %s", kind_of(o));
     int code = gate_open(g, "wick quantize", "quantised");
     if (code == CLI_OK && !o->of_quantize.weights_only)
-        talk(o->of_quantize.block ? "rounded for %lld %ss" : "ranges of %lld %ss",
+        log_note(o->of_quantize.block ? "rounded for %lld %ss" : "ranges of %lld %ss",
              (long long)wick_dataset_count(g->observed), source_noun(g->observed));
     if (code == CLI_OK) code = make_quantizer(w);
-    if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
+    if (code == CLI_OK) log_note("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     if (code == CLI_OK) code = gate_judge_whole(g, 0);
     if (code == CLI_OK) code = gate_judge(g, true, &g->after);
     if (code == CLI_OK && o->gate.max_kb > 0) {
@@ -447,7 +447,7 @@ int quantize_run(wick_context *ctx, const cli_options *train_, const wick_loader
     *out->path = 0;
     const int length = snprintf(out->path, sizeof out->path, "%s/%s.onnx", folder, int4 ? "int4" : "int8");
     if (length < 0 || (size_t)length >= sizeof out->path) return log_fail(CLI_USAGE, "--out %s: too long", folder);
-    talk("%lld epoch%s with numbers of %s", (long long)o.epochs, plural(o.epochs), int4 ? "4 and 8 bits" : "8 bits");
+    log_note("%lld epoch%s with numbers of %s", (long long)o.epochs, plural(o.epochs), int4 ? "4 and 8 bits" : "8 bits");
     const int code = make(&w);
     if (code == CLI_OK) {
         out->metric = gate_metric_of(&w.g);
@@ -457,7 +457,7 @@ int quantize_run(wick_context *ctx, const cli_options *train_, const wick_loader
         char before[32], after[32];
         gate_score_text(&w.g, out->score[0], before);
         gate_score_text(&w.g, out->score[1], after);
-        talk("%s %s in floats, %s %s, of %lld %s: drop %.4g %s, below %.4g with 95 %%", out->metric.title, before,
+        log_note("%s %s in floats, %s %s, of %lld %s: drop %.4g %s, below %.4g with 95 %%", out->metric.title, before,
              after, w.made, (long long)w.g.before.n, gate_judged(&w.g), out->drop, gate_unit(&w.g), out->bound);
     }
     drop(&w);
@@ -514,7 +514,7 @@ int cmd_quantize(cli_options *o) {
     if (code == CLI_OK) code = gate_time(g);
     if (code == CLI_OK) (o->json ? report_json : report_text)(&w);
     if (code == CLI_OK && w.too_large) {
-        talk("%s is written, and has more than --max-kb %g: nothing is as small", o->out, o->gate.max_kb);
+        log_note("%s is written, and has more than --max-kb %g: nothing is as small", o->out, o->gate.max_kb);
         code = CLI_MISSED;
     } else if (code == CLI_OK && !gate_is_good(g)) {
         gate_say_missed(g);

@@ -143,7 +143,7 @@ static int weigh(shrinking *w, attempt *a) {
         return log_fail(CLI_FAILED, "no folder for the C could be made");
     snprintf(a->why, sizeof a->why, "%s", costs.why);
     if (costs.lacks && !w->told && !a->why[0])
-        talk("time is predicted%s: %s", costs.code ? "" : ", and code isn't counted", costs.lacks);
+        log_note("time is predicted%s: %s", costs.code ? "" : ", and code isn't counted", costs.lacks);
     w->told |= costs.lacks != NULL;
     a->bytes = costs.flash;
     a->arena = costs.ram;
@@ -195,7 +195,7 @@ static int measure(shrinking *w, held how) {
     a->drop = gate_drop(g, &a->bound);
     code = weigh(w, a);
     if (code != CLI_OK || a->why[0]) return code;
-    talk("%s, %s: %.1f KB, %.4g us, %.3g %s lost, below %.3g", a->of->name, held_names[how], (double)a->bytes / 1e3,
+    log_note("%s, %s: %.1f KB, %.4g us, %.3g %s lost, below %.3g", a->of->name, held_names[how], (double)a->bytes / 1e3,
          1e6 * a->seconds, a->drop, gate_unit(g), a->bound);
     if (w->best >= 0 && !is_better(&w->now, a, &w->all[w->best])) return CLI_OK;
     w->best = w->n - 1;
@@ -410,7 +410,7 @@ int cmd_shrink(cli_options *o) {
     int code = gate_open(g, "wick shrink", "made smaller");
     w.now.out = w.path;
     g->o = &w.now;
-    if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
+    if (code == CLI_OK) log_note("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     const bool share = o->of_shrink.preset == PRESET_MOBILE && !options_given(o, "max-drop");
     if (code == CLI_OK) code = gate_judge_whole(g, share ? 0.95 : 0);
     w.now.gate.max_drop = g->max_drop;
@@ -428,7 +428,7 @@ int cmd_shrink(cli_options *o) {
             report_text(&w);
     }
     if (code == CLI_OK && !within) {
-        talk("nothing keeps to all of it; %s is what comes nearest", o->out);
+        log_note("nothing keeps to all of it; %s is what comes nearest", o->out);
         code = CLI_MISSED;
     }
     gate_free(g);

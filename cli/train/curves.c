@@ -26,7 +26,7 @@ int curves_check(const cli_options *o) {
 
 static int serve(curves *c) {
     if (wick_monitor_serve(c->monitor, atoi(c->o->of_train.metrics + 1)) != WICK_OK) return metrics_failed(c);
-    talk("metrics: http://127.0.0.1:%d/metrics", wick_monitor_port(c->monitor));
+    log_note("metrics: http://127.0.0.1:%d/metrics", wick_monitor_port(c->monitor));
     return CLI_OK;
 }
 

@@ -250,11 +250,11 @@ static void give_way(void *user) { dashboard_close(user); }
 bool dashboard_open(dashboard *d, const char *title, const char *score, int threads) {
     *d = (dashboard){.title = title, .score = score, .threads = threads, .colour = log_color(stderr)};
     if (!log_live(stderr)) {
-        talk("--dashboard: standard error is no terminal, so there are lines instead");
+        log_note("--dashboard: standard error is no terminal, so there are lines instead");
         return false;
     }
     if (!measure(d)) {
-        talk("--dashboard: the terminal is smaller than %d x %d, so there is a line instead", LEAST_COLUMNS,
+        log_note("--dashboard: the terminal is smaller than %d x %d, so there is a line instead", LEAST_COLUMNS,
              LEAST_ROWS);
         return false;
     }
@@ -294,5 +294,5 @@ void dashboard_close(dashboard *d) {
     fflush(stderr);
     watch(false);
     for (int i = d->said > DASHBOARD_LINES ? d->said - DASHBOARD_LINES : 0; i < d->said; i++)
-        talk("%s", d->lines[i % DASHBOARD_LINES]);
+        log_note("%s", d->lines[i % DASHBOARD_LINES]);
 }

@@ -213,7 +213,7 @@ int gate_train(gate *g, const gate_training *how) {
         const bool worse = gate_is_worse(g, g->after.score, best);
         char score[32];
         gate_score_text(g, g->after.score, score);
-        talk("epoch %lld/%lld  loss %.4f  %s %s %s%s", (long long)epoch + 1, (long long)o->epochs, loss,
+        log_note("epoch %lld/%lld  loss %.4f  %s %s %s%s", (long long)epoch + 1, (long long)o->epochs, loss,
              gate_metric_of(g).title, score, how->kind, !worse && !how->last_only ? "  best" : "");
         if (how->last_only ? epoch + 1 < o->epochs : worse) continue;
         best = g->after.score;
@@ -380,7 +380,7 @@ static int open_samples(gate *g, const source_options *form) {
     if (code != CLI_OK || !(g->c.validation > 0) || *data) return code;
     const wick_status status = classifier_open_split(&g->c, g->c.data, "validation", form, &g->held);
     if (status != WICK_OK) return gate_failed(g, status, CLI_BAD_FILE);
-    if (own) talk("--data %s is what %s learned from: what that held out judges", g->o->data, g->o->model);
+    if (own) log_note("--data %s is what %s learned from: what that held out judges", g->o->data, g->o->model);
     return CLI_OK;
 }
 

@@ -18,7 +18,7 @@ int ranks_open(training *t) {
     if (ranks_alone(t)) return CLI_OK;
     log_rank(wick_group_rank(t->group));
     if (!ranks_follows(t)) {
-        talk("rank 0 of %d, over %s", wick_group_size(t->group), wick_group_transport(t->group));
+        log_note("rank 0 of %d, over %s", wick_group_size(t->group), wick_group_transport(t->group));
         return CLI_OK;
     }
     o->quiet = true;
@@ -246,7 +246,7 @@ static void tell_most(const training *t, const double *of, int ranks, double all
     for (int r = 1; r < ranks; r++)
         if (of[r] > of[most]) most = r;
     if (of[most] > all * (1.0 / ranks + 0.01))
-        talk("rank %d has %.2f %% of them, and an even share is %.2f %%: %s takes each matrix as a whole", most,
+        log_note("rank %d has %.2f %% of them, and an even share is %.2f %%: %s takes each matrix as a whole", most,
              100 * of[most] / all, 100.0 / ranks, options_text(t->o, "optimizer"));
 }
 
@@ -254,7 +254,7 @@ int ranks_tell_states(const training *t) {
     double own, all;
     if (!ranks_shard(t)) return CLI_OK;
     shards_bytes(t->c.model, &own, &all);
-    talk("the optimizer's states take %.4g MB of this rank, of %.4g MB: %.2f %%", own * 1e-6, all * 1e-6,
+    log_note("the optimizer's states take %.4g MB of this rank, of %.4g MB: %.2f %%", own * 1e-6, all * 1e-6,
          all > 0 ? 100 * own / all : 0);
     const int ranks = wick_group_size(t->group);
     double *of = calloc((size_t)ranks, sizeof *of);
@@ -268,7 +268,7 @@ int ranks_tell_states(const training *t) {
 void ranks_tell_wire(const training *t) {
     const cli_options *o = t->o;
     if (ranks_alone(t) || !o->of_train.sum_mode || !training_powersgd(o) || t->optim.kind == WICK_SGD) return;
-    talk("--wire %s keeps parts of gradients back, and %s divides by their size: it may learn much slower than sgd",
+    log_note("--wire %s keeps parts of gradients back, and %s divides by their size: it may learn much slower than sgd",
          o->of_train.wire, options_text(o, "optimizer"));
 }
 

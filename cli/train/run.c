@@ -281,7 +281,7 @@ int run_find(run *r, wick_context *ctx, cli_options *o) {
     /* A file that is there and can't be opened, for want of rights or memory, is not damaged. */
     bool damaged = (status == WICK_ERR_FORMAT || !path_exists(path)) && path_exists(r->previous);
     if (damaged) {
-        talk("%s; going on from the one before", log_why(ctx, status));
+        log_note("%s; going on from the one before", log_why(ctx, status));
         path = r->previous;
         status = wick_checkpoint_open(ctx, path, &r->file);
     }
@@ -326,7 +326,7 @@ static int check_data(run *r) {
             continue;
         }
         if (!then && coding) {
-            talk("the run was started by a Wick that kept nothing of how columns are coded: they are coded anew");
+            log_note("the run was started by a Wick that kept nothing of how columns are coded: they are coded anew");
             continue;
         }
         if (coding && strcmp(then, now.pairs[i].value) != 0)
@@ -348,7 +348,7 @@ int run_load(run *r) {
     if (code != CLI_OK) return code;
     const char *then = wick_checkpoint_meta(r->file, "wick.numerics"), *now = wick_context_numerics(r->c->ctx);
     if (then && strcmp(then, now) != 0)
-        talk("the run was started with the numerics %s, and goes on with %s: it will not end in the same bits", then,
+        log_note("the run was started with the numerics %s, and goes on with %s: it will not end in the same bits", then,
              now);
     wick_status status = wick_checkpoint_load(r->file, r->c->model, true);
     wick_checkpoint_free(&r->file);

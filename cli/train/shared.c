@@ -23,7 +23,7 @@ int shared_open(wick_context *ctx, const cli_options *o, wick_group **group) {
     if (shared_is_alone(*group)) return CLI_OK;
     log_rank(wick_group_rank(*group));
     if (!shared_follows(*group)) {
-        talk("rank 0 of %d, over %s", wick_group_size(*group), wick_group_transport(*group));
+        log_note("rank 0 of %d, over %s", wick_group_size(*group), wick_group_transport(*group));
         return CLI_OK;
     }
     cli_options follower = *o;

@@ -459,7 +459,7 @@ static wick_status take_identities(wick_context *ctx, const char *data, const ch
         return wick_context_fail(ctx, status, "%s: %s", data, why);
     }
     if (!test && !so->told)
-        talk("%s: %lld of its %lld identities, by a hash of their names, are held out as test", data,
+        log_note("%s: %lld of its %lld identities, by a hash of their names, are held out as test", data,
              (long long)wick_dataset_classes(parts[1]), (long long)source_identities(o->set));
     o->base = o->whole, o->whole = o->set; /* freed in this order */
     o->set = parts[test], o->rest = parts[!test];
@@ -523,7 +523,7 @@ static wick_status open_file(wick_context *ctx, const char *file, const char *sp
                                                   table && source_targets_differ(ctx, file, so)),
                text = !heads && (lines || source_is_text(file, so));
     if (heads && so->task == TASK_AUTO)
-        talk("%s: --target names texts and numbers: each is learned as a head of its own (--task heads)", file);
+        log_note("%s: --target names texts and numbers: each is learned as a head of its own (--task heads)", file);
     wick_status status = heads && table ? source_open_headed_table(ctx, file, so, parted, o)
                          : heads        ? source_open_headed_tensors(ctx, file, split, so, parted, o)
                          : lines        ? source_open_lines(ctx, file, split, so, parted, o)

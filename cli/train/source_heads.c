@@ -146,7 +146,7 @@ static wick_status settle_column(const heads_reader *r, head *h, const found *f)
     if (status == WICK_OK && h->kind == HEAD_AUTO) {
         h->kind = source_are_targets(&look) ? HEAD_NUMBERS : HEAD_CLASSES;
         if (h->kind == HEAD_NUMBERS)
-            talk("%s: \"%.100s\" has %s (%lld different ones, from %.6g to %.6g): it is learned as a number", r->path,
+            log_note("%s: \"%.100s\" has %s (%lld different ones, from %.6g to %.6g): it is learned as a number", r->path,
                  h->name, look.whole ? "almost as many numbers as a measurement has" : "numbers that are not whole",
                  (long long)look.classes, look.low, look.high);
     }
@@ -298,13 +298,13 @@ static void say(const heads_reader *r, const int64_t *missing) {
     for (int i = 0; i < r->heads->n; i++) {
         const head *h = &r->heads->list[i];
         static const char *const nouns[] = {"", "class", "number", "label"};
-        talk("head \"%.100s\": %lld %s%s, weight %g", h->name, (long long)h->n, nouns[h->kind],
+        log_note("head \"%.100s\": %lld %s%s, weight %g", h->name, (long long)h->n, nouns[h->kind],
              h->n == 1                 ? ""
              : h->kind == HEAD_CLASSES ? "es"
                                        : "s",
              h->weight);
         if (missing[i])
-            talk("%s: %lld of %lld rows say nothing of \"%.100s\": they have no part in its loss and scores", r->path,
+            log_note("%s: %lld of %lld rows say nothing of \"%.100s\": they have no part in its loss and scores", r->path,
                  (long long)missing[i], (long long)r->rows, h->name);
     }
 }

@@ -131,7 +131,7 @@ static wick_status open_pictures(const table_reader *t, const char *files, owned
     if (status == WICK_OK) status = wick_dataset_new(ctx, &rows, &o->set);
     if (status != WICK_OK) return status;
     if (!t->r.known)
-        talk("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "
+        log_note("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "
              "counts",
              t->r.path, files);
     return source_make_pictures(ctx, t->r.path, plain, files, o);

@@ -213,7 +213,7 @@ static void tell_strangers(const char *path, const strangers *s) {
     FILE *out = s->count ? open_memstream(&text, &size) : NULL;
     for (int k = 0; out && k < s->kinds; k++) fputs(k ? " '" : "'", out), put_letter(out, s->code[k]), fputc('\'', out);
     if (out && fclose(out) == 0)
-        talk("%s: %lld characters of its texts are none that the model learned, each of which counts as wrong, and "
+        log_note("%s: %lld characters of its texts are none that the model learned, each of which counts as wrong, and "
              "their texts for nothing in the loss: %s%s",
              path, (long long)s->count, text, s->kinds == TOLD ? " ..." : "");
     free(text);
@@ -415,10 +415,10 @@ wick_status source_open_lines(wick_context *ctx, const char *path, const char *s
     wick_status status = text_table_read(ctx, path, parted ? split : "all", &columns, &table);
     if (status != WICK_OK) return free(c.letters), status;
     const bool first = !so->told && !so->coding, test = strcmp(split, "test") == 0;
-    if (*table.others && first) talk("%s: other columns are passed over: %s", path, table.others);
+    if (*table.others && first) log_note("%s: other columns are passed over: %s", path, table.others);
     if (parted && !table.parted && strcmp(split, "all") != 0) {
         text_table_take_fifth(&table, &columns, test);
-        if (first) talk("%s: a fifth of the texts, by a hash of each, is held out as test", path);
+        if (first) log_note("%s: a fifth of the texts, by a hash of each, is held out as test", path);
         if (!table.n || (!test && strcmp(split, "train") != 0))
             status = wick_context_fail(ctx, WICK_ERR_IO, "%s: has no part called %s", path, split);
     }
@@ -429,7 +429,7 @@ wick_status source_open_lines(wick_context *ctx, const char *path, const char *s
     }
     if (status == WICK_OK) status = make(ctx, path, &table, so, &c, o);
     if (status == WICK_OK && first)
-        talk("%s: %lld %s with texts of %lld different characters, %lld at most", path, (long long)table.n,
+        log_note("%s: %lld %s with texts of %lld different characters, %lld at most", path, (long long)table.n,
              c.sound ? "recordings" : "pictures", (long long)c.n, (long long)c.longest);
     if (status == WICK_OK && !(o->coding = write_coding(&c))) status = no_memory(ctx, path);
     free(c.letters);

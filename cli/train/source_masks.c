@@ -178,7 +178,7 @@ static wick_status learn_keys(wick_context *ctx, const char *data, census *s, ma
             snprintf(k->names[i], NAME, "#%06x", s->colour[i]);
         }
         k->n = k->classes = s->n;
-        talk("%s: its masks have %d colours, each of which is a class; a file classes.txt with lines NAME RED GREEN "
+        log_note("%s: its masks have %d colours, each of which is a class; a file classes.txt with lines NAME RED GREEN "
              "BLUE names them",
              data, s->n);
     } else {
@@ -188,7 +188,7 @@ static wick_status learn_keys(wick_context *ctx, const char *data, census *s, ma
         if (most == 0 && s->count[255]) {
             k->n = k->classes = most = 2;
             k->key[1] = 255, k->class[1] = 1;
-            talk("%s: its masks have 0 and 255 alone: these are classes 0 and 1", data);
+            log_note("%s: its masks have 0 and 255 alone: these are classes 0 and 1", data);
         } else if (2 * present < most + 1)
             return wick_context_fail(ctx, WICK_ERR_FORMAT,
                                      "%s: its masks have %d numbers from 0 to %d, which are no classes, counted from "
@@ -197,7 +197,7 @@ static wick_status learn_keys(wick_context *ctx, const char *data, census *s, ma
         else {
             k->classes = most + 1;
             if (present < most + 1)
-                talk("%s: of the classes 0 to %d the training has %d: no pixel is of the others", data, most, present);
+                log_note("%s: of the classes 0 to %d the training has %d: no pixel is of the others", data, most, present);
         }
         for (int c = 0; c < k->classes; c++) snprintf(k->names[c], NAME, "%d", c);
     }
@@ -329,10 +329,10 @@ static void tell(const char *data, const masks *m, const mask_keys *k) {
     const size_t all = (size_t)m->n * area_of(m);
     size_t ignored = 0;
     for (size_t i = 0; i < all; i++) ignored += m->labels[i] == 255;
-    talk("%s: %lld pictures with masks of %d classes%s", data, (long long)m->n, k->classes,
+    log_note("%s: %lld pictures with masks of %d classes%s", data, (long long)m->n, k->classes,
          ignored ? "" : "; no pixel is ignored");
     if (ignored)
-        talk("%.2f %% of the pixels are of no class, and count for nothing", 100 * (double)ignored / (double)all);
+        log_note("%.2f %% of the pixels are of no class, and count for nothing", 100 * (double)ignored / (double)all);
 }
 
 bool source_has_masks(wick_context *ctx, const char *data, const char *split) {

@@ -21,7 +21,7 @@ bool source_are_targets(const class_look *l) {
 }
 
 void source_tell_targets(const char *path, const char *column, const class_look *l) {
-    talk("%s: \"%.100s\" has %s (%lld different ones in %lld rows, from %.6g to %.6g): it is learned as a number, by "
+    log_note("%s: \"%.100s\" has %s (%lld different ones in %lld rows, from %.6g to %.6g): it is learned as a number, by "
          "regression; --task classify makes a class of each",
          path, column, l->whole ? "almost as many numbers as a measurement has" : "numbers that are not whole",
          (long long)l->classes, (long long)l->samples, l->low, l->high);
@@ -213,7 +213,7 @@ wick_status source_open_table(wick_context *ctx, const char *path, const source_
     if (!wick_csv_rows(o->csv))
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has a line of names, and no row below it", path);
     const char *note;
-    for (int i = 0; !(parted && so->told) && (note = wick_csv_note(o->csv, i)); i++) talk("%s: %s", path, note);
+    for (int i = 0; !(parted && so->told) && (note = wick_csv_note(o->csv, i)); i++) log_note("%s: %s", path, note);
     if (!(o->coding = strdup(wick_csv_coding(o->csv))))
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     status = wick_dataset_of_csv(ctx, o->csv, &o->set);
@@ -221,7 +221,7 @@ wick_status source_open_table(wick_context *ctx, const char *path, const source_
     if (status == WICK_OK && !o->hashes) status = source_take_hashes(ctx, path, o->csv, so->coding, o);
     if (status != WICK_OK || !has) return status;
     if (!so->coding)
-        talk("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "
+        log_note("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "
              "counts",
              path, files);
     return source_make_pictures(ctx, path, plain, files, o);

@@ -25,7 +25,7 @@ typedef struct parts {
 
 enum { BASE = SOURCE_BASE };
 
-#define say(p, ...) ((p)->quiet ? (void)0 : talk(__VA_ARGS__))
+#define say(p, ...) ((p)->quiet ? (void)0 : log_note(__VA_ARGS__))
 
 static bool is_usual(const char *name) {
     static const char *const usual[] = {"x", "data", "images", "features", "audio"};
@@ -600,7 +600,7 @@ wick_status source_open_tensors(wick_context *ctx, const char *path, const char 
     for (int k = 0; k < inputs; k++) strcat(strcat(names, k ? "," : ""), known[k].name);
     p.inputs = inputs ? names : !so->coding && so->inputs && *so->inputs ? so->inputs : NULL;
     if (parted) p.split = find_split(file, split, &o->divided);
-    if (o->divided && strcmp(split, "all") == 0) talk("%s: has train and test in it: those of test are taken", path);
+    if (o->divided && strcmp(split, "all") == 0) log_note("%s: has train and test in it: those of test are taken", path);
     wick_scope *scope = wick_scope_open(ctx);
     status = scope ? take_columns(ctx, &p, so, o) : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     if (scope) wick_scope_close(&scope);

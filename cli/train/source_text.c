@@ -193,7 +193,7 @@ static wick_status learn(wick_context *ctx, const char *path, const source_optio
     ok = ok && vocabulary_fix(c->words, most);
     if (ok) c->length = so->length > 0 ? so->length : usual_length(t, c);
     if (!ok || !c->length) return no_memory(ctx, path);
-    talk("%s: %lld texts as %s, %lld of them kept apart (as many as %s), %lld places each", path, (long long)t->n,
+    log_note("%s: %lld texts as %s, %lld of them kept apart (as many as %s), %lld places each", path, (long long)t->n,
          kinds[c->kind], (long long)vocabulary_size(c->words),
          c->kind == VOCABULARY_BYTES ? "there are bytes" : "occur twice, with padding and unknown ones",
          (long long)c->length);
@@ -257,7 +257,7 @@ static wick_status fill(wick_context *ctx, const char *path, const text_table *t
         if (status != WICK_OK) return status;
     }
     if (cut)
-        talk(t->tags ? "%s: %lld texts are longer than %lld words: each is taken in pieces"
+        log_note(t->tags ? "%s: %lld texts are longer than %lld words: each is taken in pieces"
                      : "%s: %lld texts are longer than %lld tokens: what is behind is left out",
              path, (long long)cut, (long long)t->length);
     return WICK_OK;
@@ -334,11 +334,11 @@ wick_status source_open_text(wick_context *ctx, const char *path, const char *sp
     wick_status status = text_table_read(ctx, path, parted ? split : "all", &columns, &table);
     if (status != WICK_OK) return free_coding(&c), status;
     if (*table.others && !so->told && !so->coding)
-        talk("%s: what is learned from is the text; the other columns are passed over: %s", path, table.others);
+        log_note("%s: what is learned from is the text; the other columns are passed over: %s", path, table.others);
     if (parted && !table.parted && strcmp(split, "all") != 0) {
         const bool test = strcmp(split, "test") == 0;
         text_table_take_fifth(&table, &columns, test);
-        if (!so->told && !so->coding) talk("%s: a fifth of the texts, by a hash of each, is held out as test", path);
+        if (!so->told && !so->coding) log_note("%s: a fifth of the texts, by a hash of each, is held out as test", path);
         if (!table.n || (!test && strcmp(split, "train") != 0))
             status = wick_context_fail(ctx, WICK_ERR_IO, "%s: has no part called %s", path, split);
     }

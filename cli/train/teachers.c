@@ -31,7 +31,7 @@ static int open(teachers *t, const char *path, const classifier *student, const 
     if (code == CLI_OK) code = classifier_take(c, dataset, path);
     if (code == CLI_OK) code = check(c, student, path);
     if (code == CLI_OK && c->onnx && !c->data[0] && c->mean == 0 && c->deviation == 1)
-        talk("--teacher %s gets pixels of 0 to 1: the file does not say how they are scaled", path);
+        log_note("--teacher %s gets pixels of 0 to 1: the file does not say how they are scaled", path);
     if (code == CLI_OK) wick_model_set_training(c->model, false);
     return code;
 }

@@ -59,7 +59,7 @@ static wick_status open_split(training *t, const char *data, const char *split, 
             t->ctx, WICK_ERR_FORMAT,
             "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
     }
-    if (status == WICK_OK && *wick_dataset_note(*out)) talk("%s, %s: %s", data, split, wick_dataset_note(*out));
+    if (status == WICK_OK && *wick_dataset_note(*out)) log_note("%s, %s: %s", data, split, wick_dataset_note(*out));
     if (status == WICK_OK && t->o->of_train.limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->of_train.limit);
     return status;
 }
@@ -69,7 +69,7 @@ static int open_samples(training *t) {
     source_options so;
     const int code = source_read_options(t->o, &so);
     if (code != CLI_OK) return code;
-    talk("reading %s", data);
+    log_note("reading %s", data);
     wick_pictures how = {.as_stored = t->o->as_stored};
     int64_t size[2];
     const int sized = classifier_read_size(t->o->image_size, "", CLI_USAGE, size);
@@ -105,12 +105,12 @@ static int open_samples(training *t) {
             return log_fail(CLI_BAD_FILE, "%s: its samples are empty: there is nothing to learn from", data);
     status = open_split(t, data, "test", &t->test);
     if (status == WICK_ERR_IO)
-        talk("%s has no test %ss", data, source_noun(t->train));
+        log_note("%s has no test %ss", data, source_noun(t->train));
     else if (status != WICK_OK)
         return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
     if (t->test && !wick_dataset_count(t->test)) {
         const int64_t n = wick_dataset_count(t->train);
-        talk("%s: %lld %s%s %s too few to hold any out as test", data, (long long)n, source_noun(t->train), plural(n),
+        log_note("%s: %lld %s%s %s too few to hold any out as test", data, (long long)n, source_noun(t->train), plural(n),
              n == 1 ? "is" : "are");
         wick_dataset_free(&t->test);
     }
@@ -126,7 +126,7 @@ static int hold_out(training *t, double share) {
     const int64_t window = t->o->of_train.window;
     const bool embed = task_asked(t->o) == TASK_EMBED;
     if (embed && source_identities(t->train) < 4) {
-        talk("%lld identities are too few to hold any out for validation: the model will have no threshold",
+        log_note("%lld identities are too few to hold any out for validation: the model will have no threshold",
              (long long)source_identities(t->train));
         return CLI_OK;
     }
@@ -144,16 +144,16 @@ static int hold_out(training *t, double share) {
         if (options_given(t->o, "validation"))
             return log_fail(CLI_USAGE, "--validation %s of %lld %s%s leaves none %s", t->o->of_train.validation,
                             held + left, noun, plural(held + left), held ? "to learn from" : "to choose by");
-        talk("%lld %s%s are too few to hold any out for validation", held + left, noun, plural(held + left));
+        log_note("%lld %s%s are too few to hold any out for validation", held + left, noun, plural(held + left));
         return CLI_OK;
     }
     t->whole = t->train;
     t->train = parts[0], t->valid = parts[1];
     if (embed)
-        talk("%lld of the %lld training identities are held out for validation, which chooses the best epoch and the "
+        log_note("%lld of the %lld training identities are held out for validation, which chooses the best epoch and the "
              "threshold",
              (long long)wick_dataset_classes(parts[1]), (long long)source_identities(t->whole));
-    talk(window ? "the last %lld of the %lld training %ss are held out for validation, which chooses the best epoch"
+    log_note(window ? "the last %lld of the %lld training %ss are held out for validation, which chooses the best epoch"
                 : "%lld of the %lld training %ss are held out for validation, which chooses the best epoch",
          held, (long long)wick_dataset_count(t->whole), noun);
     return CLI_OK;
@@ -172,7 +172,7 @@ static int open_other(training *t, const char *part) {
     const long long count = wick_dataset_count(t->valid);
     if (!count) return log_fail(CLI_BAD_FILE, "--validation: there is no %s", source_noun(t->train));
     if (part)
-        talk("%s has %lld %s%s for validation (%s), which chooses the best epoch", o->data, count,
+        log_note("%s has %lld %s%s for validation (%s), which chooses the best epoch", o->data, count,
              source_noun(t->valid), plural(count), part);
     return CLI_OK;
 }
@@ -189,9 +189,9 @@ static int open_validation(training *t) {
     if (source_place(t->ctx, o->data, &place) == WICK_OK) part = source_validation_part(t->ctx, place);
     const bool named = part && strcmp(o->of_train.validation, part) == 0;
     t->by_test = strcmp(o->of_train.validation, "test") == 0;
-    if (t->by_test && t->test) talk("the test set chooses the best epoch, so its figure is no test");
+    if (t->by_test && t->test) log_note("the test set chooses the best epoch, so its figure is no test");
     if (part && !named && given)
-        talk("%s has a part for validation (%s), which is passed over for --validation", o->data, part);
+        log_note("%s has a part for validation (%s), which is passed over for --validation", o->data, part);
     if (t->by_test || (number && share == 0)) return CLI_OK;
     if (number && !(share > 0 && share < 1))
         return log_fail(CLI_USAGE, "--validation %s is no part of the training samples, such as 0.1",
@@ -202,7 +202,7 @@ static int open_validation(training *t) {
     const int64_t count = wick_dataset_count(t->train);
     const bool asked = given || again || o->of_train.patience || training_is_plateau(o) || task_asked(o) == TASK_EMBED;
     if (asked || share * (double)count >= FEWEST) return hold_out(t, share);
-    talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
+    log_note("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
          (long long)count, source_noun(t->train), plural(count), o->of_train.validation);
     return options_replace(o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
@@ -477,7 +477,7 @@ static int choose_defaults(training *t) {
                                                   : wanted));
         ok = ok && choose(o, of_epochs, &one, 1, text, sizeof text);
     }
-    if (*text) talk("for %lld %s%s:%s", (long long)count, source_noun(t->train), plural(count), text);
+    if (*text) log_note("for %lld %s%s:%s", (long long)count, source_noun(t->train), plural(count), text);
     return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
@@ -505,7 +505,7 @@ int training_settle_task(training *t) {
         return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");
     t->c.standard = are_rows(t->train) && !*o->transform && !o->of_train.no_standardise;
     if (!task_named(o->of_train.task) && !*o->of_train.heads && is->kind != TASK_CLASSIFY)
-        talk("--task %s, as the data look", is->name);
+        log_note("--task %s, as the data look", is->name);
     return choose_defaults(t);
 }
 

@@ -26,7 +26,7 @@ static void say(void *user, wick_weights_trouble what, const char *name, const c
     static const char *const names[] = {"missing in the file", "only in the file", "does not fit"};
     (void)user;
     (void)name;
-    talk("%s: %s", names[what], text);
+    log_note("%s: %s", names[what], text);
 }
 
 int weights_load(wick_model *model, const cli_options *o) {
@@ -42,7 +42,7 @@ int weights_load(wick_model *model, const cli_options *o) {
             code = log_fail(status == WICK_ERR_INVALID ? CLI_USAGE : log_code(status, CLI_BAD_FILE), "%s",
                             log_why(ctx, status));
         else
-            talk("%d state%s from %s, %d left as they were", report.loaded, plural(report.loaded), o->weights,
+            log_note("%d state%s from %s, %d left as they were", report.loaded, plural(report.loaded), o->weights,
                  report.kept);
     }
     free(text);

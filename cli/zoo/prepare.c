@@ -214,13 +214,13 @@ static char *find_source(const cli_options *o, const zoo_set *set) {
 
 static int make(zoo_prep *p, const char *manifest) {
     unlink(manifest);
-    talk("preparing %s from %s", p->to, p->source);
+    log_note("preparing %s from %s", p->to, p->source);
     int code = p->set->prepare(p);
     if (code == CLI_OK) code = check_parts(p);
     if (code == CLI_OK) code = write_manifest(p, manifest);
     for (int k = 0; k < ZOO_PARTS; k++) {
         if (code == CLI_OK && p->parts[k].samples)
-            talk("  %s: %lld samples of %lld %s", p->parts[k].name, (long long)p->parts[k].samples,
+            log_note("  %s: %lld samples of %lld %s", p->parts[k].name, (long long)p->parts[k].samples,
                  (long long)p->parts[k].n, p->groups);
         free(p->parts[k].groups);
     }

@@ -223,7 +223,7 @@ static int add_all(zoo_prep *p, const recordings *r, part parts[ZOO_PARTS]) {
         snprintf(group, sizeof group, "%d", (int)r->person[i]);
         code = add_recording(p, (const float(*)[SAMPLES])x, type, &of, which, group, &state, &parts[which]);
     }
-    if (unmeasured) talk("  %lld recordings without a step that comes again are left out", unmeasured);
+    if (unmeasured) log_note("  %lld recordings without a step that comes again are left out", unmeasured);
     return code;
 }
 

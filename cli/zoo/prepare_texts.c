@@ -189,7 +189,7 @@ static int write_rows(zoo_prep *p, const form *f, const row *rows, int64_t n, in
         written++;
         if (part != ASIDE) code = zoo_count_in(p, part, rows[i].group);
     }
-    if (left_out) talk("  %s: %lld texts are left out, which are held out too", name, (long long)left_out);
+    if (left_out) log_note("  %s: %lld texts are left out, which are held out too", name, (long long)left_out);
     if (fclose(out) != 0 || !text) code = zoo_out_of_memory();
     snprintf(path, sizeof path, "%s/%s.tsv", p->to, name);
     if (code == CLI_OK && written) code = zoo_checked(p, wick_file_write(p->ctx, path, text, size));

@@ -181,7 +181,7 @@ static int run_training(const zoo_job *z, const zoo_model *m, const char *folder
     if (code == CLI_OK) {
         snprintf(seed, sizeof seed, "%lld", (long long)r->seed);
         snprintf(threads, sizeof threads, "%lld", (long long)o->threads);
-        talk("training %s %s, seed %s: %s", m->id, m->name, seed, folder);
+        log_note("training %s %s, seed %s: %s", m->id, m->name, seed, folder);
         code = zoo_start((const char *const[]){"wick", "train", "--config", recipe, "--seed", seed, "--out", folder,
                                                "--threads", threads, "--force", "--json", o->verbose ? NULL : "--quiet",
                                                NULL},

@@ -1,5 +1,5 @@
 /* wick/tuning.h: numbers that were chosen by measuring and that another machine may want otherwise: how work is cut
- * into tasks, what is copied before it is used, what is written past the caches. They change time, never bits. A
+ * into tasks, what is copied before it is used, what is written by nontemporal stores. They change time, never bits. A
  * context takes them as an option (wick/context.h) and plans keep what they were made with. `wick tune` measures them
  * and writes a file; the library reads that file only where it is told to. */
 #ifndef WICK_TUNING_H

@@ -171,7 +171,7 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
     WICK_TRY((last ? wick_lower_out_channels_last : wick_lower_out)(l, node, 0, &at[node->n_in]));
     refs[node->n_in] = wick_lower_ref(&at[node->n_in], true);
     bytes += (double)wick_type_bytes(&node->out[0].type);
-    w->far = bytes >= (double)l->ctx->tuning.stream_bytes;
+    w->from_dram = bytes >= (double)l->ctx->tuning.stream_bytes;
     if (pooling && wick_remarks(l->planning)) {
         const bool max = node->op == &wick_op_max_pool;
         wick_rejected rejected[WICK_REJECTED];

@@ -6,7 +6,7 @@
 #include "exec/mlp.h"
 
 /* Products of all layouts and of few and many rows, sums of every mode, programs with many registers, results that are
- * written past the caches, a factorisation, whose products are laid out while it runs. */
+ * written by nontemporal stores, a factorisation, whose products are laid out while it runs. */
 enum { RESULTS = 29 };
 static const wick_spec specs[] = {
     {"a", WICK_F32, 2, {300, 530}},   {"b", WICK_F32, 2, {530, 170}},   {"bt", WICK_F32, 2, {170, 530}},

@@ -178,7 +178,7 @@ static void check_use(use *u) {
         int bad = 0;
         for (int64_t i = 0; i < n; i++) {
             const double have = get(u->c.type, u->at[made(u)], i);
-            /* sums of n terms in any order: within n eps of the sum of magnitudes; blocks make it far less */
+            /* sums of n terms in any order: within n eps of the sum of magnitudes; blocks make it from_dram less */
             if (!(fabs(have - u->want[i]) <= 16 * eps * (u->magnitude[i] + 1)) && !bad++)
                 CHECK_MSG(false, "%s: element %d is %.9g, not %.9g", text, (int)i, have, u->want[i]);
         }
@@ -716,7 +716,7 @@ TEST(depthwise_lines_have_the_bits_of_each_alone) {
             }
 }
 
-/* Results that are written past the caches, from the smallest on that a tuning lets be: with the bits of those that
+/* Results that are written by nontemporal stores, from the smallest on that a tuning lets be: with the bits of those that
  * stay in them. */
 TEST(depthwise_results_that_no_cache_would_keep_agree) {
     static const int channels[] = {8, 16, 24, 32, 48, 128};

@@ -760,7 +760,7 @@ TEST(an_output_over_an_input_that_is_read_later_waits) {
     for (int i = 0; i < N; i++) CHECK(p[i] == (float)i - 0.5f && q[i] == 2 * (float)i - 0.5f);
 }
 
-/* Outputs that no cache holds go past the caches: the same bits at any alignment, nothing around them touched, and not
+/* Outputs that no cache holds are stored nontemporally: the same bits at any alignment, nothing around them touched, and not
  * over an input. */
 TEST(streamed_outputs_are_the_same) {
     enum { N = (32 << 20) / 4 + 5003 };
@@ -829,7 +829,7 @@ TEST(streamed_outputs_are_the_same) {
     free(a), free(b), free(y);
 }
 
-/* As if no cache held anything: blocks are shorter, everything is asked for ahead, results go past the caches. */
+/* As if no cache held anything: blocks are shorter, everything is asked for ahead, results are stored nontemporally. */
 TEST(what_comes_from_memory_has_the_same_bits) {
     const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1});
     tuning = &small;

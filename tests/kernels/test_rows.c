@@ -14,7 +14,7 @@ static const int64_t some_cols[] = {0,    1,    2,    3,    7,    10,   15,   16
 enum { MAX_COLS = 3001, MAX_ROWS = 19, MAX = MAX_COLS * MAX_ROWS };
 
 static double in[MAX];
-/* aligned: rows may be written past the caches */
+/* aligned: rows may be written by nontemporal stores */
 static _Alignas(64) unsigned char raw_x[MAX * 8 + 64], raw_y[MAX * 8 + 64], raw_z[MAX * 8 + 64];
 static long double want[MAX_COLS];
 
@@ -148,7 +148,7 @@ TEST(a_row_has_the_same_bits_in_any_range_in_place_and_past_the_caches) {
             wick_softmax_rows(type, k & 2, true, 0, rows, cols, raw_x, raw_z);
         else
             wick_layer_norm_rows(type, true, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_z, part[0], part[1]);
-        CHECK_MSG(!memcmp(raw_y, raw_z, bytes), "%s %d cols %lld past the caches", wick_tier_name(t), k,
+        CHECK_MSG(!memcmp(raw_y, raw_z, bytes), "%s %d cols %lld by nontemporal stores", wick_tier_name(t), k,
                   (long long)cols);
         const bool nontemporal = c % 2;
         if (k < 4)

@@ -122,7 +122,7 @@ TEST(random_windows_agree) {
         wick_windows w = {.type = test_rand_int(0, 1) ? WICK_CF64 : WICK_CF32,
                           .adaptive = !test_rand_int(0, 3),
                           .inside = test_rand_int(0, 1),
-                          .far = test_rand_int(0, 1)};
+                          .from_dram = test_rand_int(0, 1)};
         bool fits = true;
         for (int d = 0; d < 3; d++) {
             w.in[d] = d ? test_rand_int(1, 40) : test_rand_int(1, 3);

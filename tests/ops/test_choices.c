@@ -173,7 +173,7 @@ TEST(convolutions_say_why_they_are_none_of_the_others) {
     says(ctx, "depthwise 5 x 5", (use){convolution, 12}, 2, (wick_spec[]){F32(2, 16, 20, 20), F32(16, 1, 5, 5)},
          "not three taps of a row at once: ", "groups have more than one channel");
     says(ctx, "depthwise 3 x 3", (use){convolution, 11}, 2, (wick_spec[]){F32(2, 16, 20, 20), F32(16, 1, 3, 3)},
-         "not results past the caches: ", "not a product");
+         "not nontemporal results: ", "not a product");
     wick_context_free(&ctx);
 }
 
@@ -219,15 +219,15 @@ TEST(elementwise_ops_and_copies_say_why_they_are_none_of_the_others) {
     wick_context *ctx;
     REQUIRE(wick_context_new(&(wick_context_options){.threads = 1}, &ctx) == WICK_OK);
     says(ctx, "one op", (use){elementwise, 1}, 1, (wick_spec[]){F32(64, 48)},
-         "not results past the caches: it computes for longer than memory takes", "not one op");
+         "not nontemporal results: it computes for longer than memory takes", "not one op");
     says(ctx, "a chain", (use){elementwise, 2}, 1, (wick_spec[]){F32(64, 48)},
          "not one op on whole arrays: it is more than one op, or a conversion", NULL);
     says(ctx, "a row to all", (use){elementwise, 0}, 2, (wick_spec[]){F32(64, 48), F32(48)},
          "not one op on whole arrays: ", NULL);
     says(ctx, "a small sum", (use){elementwise, 0}, 2, (wick_spec[]){F32(64, 48), F32(64, 48)},
-         "not results past the caches: a result may stay in caches", NULL);
+         "not nontemporal results: a result may stay in caches", NULL);
     says(ctx, "a large sum", (use){elementwise, 0}, 2, (wick_spec[]){F32(40000000), F32(40000000)},
-         "add f32[40000000]: ", "not results past the caches");
+         "add f32[40000000]: ", "not nontemporal results");
     says(ctx, "transposed", (use){turned, 0}, 1, (wick_spec[]){F32(64, 48)}, "copied by tiles, transposed", NULL);
     wick_context_free(&ctx);
 }

@@ -114,7 +114,7 @@ static void print(const evaluator *e) {
             printf("%10.4f", s.auc);
         printf("  %8lld\n", (long long)s.n);
     }
-    if (n) talk("AUC: the chance that a sample of the class has a higher anomaly score than one of the others");
+    if (n) log_note("AUC: the chance that a sample of the class has a higher anomaly score than one of the others");
 }
 
 static void print_json(const evaluator *e, json *j) {

@@ -160,7 +160,7 @@ static int measure(const evaluator *e, evaluation *r) {
 
 static void print(const evaluator *e) {
     const dense_sums *s = &((const dense_log *)e->own)->sums;
-    talk("of %.0f pixels of which something is known; delta is the larger of y / t and t / y", s->n);
+    log_note("of %.0f pixels of which something is known; delta is the larger of y / t and t / y", s->n);
 }
 static void print_json(const evaluator *e, json *j) {
     json_integer(j, "pixels", (int64_t)((const dense_log *)e->own)->sums.n);

@@ -130,7 +130,7 @@ static void print(const evaluator *e) {
                   100 * s.mape);
     }
     print_rest(c);
-    if (zeros) talk("%lld of the targets are 0 and have no part in MAPE", zeros);
+    if (zeros) log_note("%lld of the targets are 0 and have no part in MAPE", zeros);
 }
 
 static void print_json(const evaluator *e, json *j) {

@@ -46,7 +46,7 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
     const int64_t next_bytes = t.ahead_step;
     t.a_row = b->axis[2].step * s->pixel;
     t.a_col = t.c_col = 1;
-    t.far = wick_gemm_c_is_far(result_bytes(c));
+    t.from_dram = wick_gemm_c_is_far(result_bytes(c));
     t.b_row = width;
     wick_gemm_tile_fn *const *code = q->tiles + (width / q->lanes - 1) * q->mr;
     const int64_t most = whole ? wick_conv_whole_block(c) : conv_pieces_of_block(s->run);
@@ -108,7 +108,7 @@ static void correlate_pixels(const wick_convolution *c, const conv_state *s, int
                         .c_col = 1,
                         .bias_mode = bias ? 1 : 0,
                         .relu = c->relu,
-                        .far = wick_gemm_c_is_far(result_bytes(c))};
+                        .from_dram = wick_gemm_c_is_far(result_bytes(c))};
     const int64_t tiles = wick_ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles,
                   taller = b->n[2] % tiles;
     for (int64_t row = 0; row < s->n_rows; row++) {

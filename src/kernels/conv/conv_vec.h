@@ -342,14 +342,14 @@ enum { CONV_STRIPS = WICK_TIER_ID > 1 };
 /* Three rows of three taps, n outputs of each line, whole vectors of channels: a strip down the lines, each line with
  * all channels. Reads of n pixels are then contiguous, which the prefetcher follows, and stay in L1 for the next line.
  * Going by one vector of channels at a time would instead meet stores a multiple of 4 KB from its loads. What a line
- * needs is in local variables, so that no store can alias it. far: the next line's source is prefetched first, all at
- * once, and results may be stored nontemporally. n, step and far are constants at every call. */
+ * needs is in local variables, so that no store can alias it. from_dram: the next line's source is prefetched first, all at
+ * once, and results may be stored nontemporally. n, step and from_dram are constants at every call. */
 GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t at, int64_t channels, const int n,
-                                        const int step, const bool far) {
+                                        const int step, const bool from_dram) {
     const int64_t pixel = r->src_pixel, from = (r->lo + at * step) * pixel, w_tap = r->w_tap, dst_pixel = r->dst_pixel,
                   ahead = r->ahead;
     const bool left = r->left && at == 0, right = r->right && at + n == r->count, relu = r->relu,
-               nontemporal = CONV_PAST && far && r->nontemporal;
+               nontemporal = CONV_PAST && from_dram && r->nontemporal;
     const CONV_T *bias = (const CONV_T *)r->bias;
     for (int64_t line = 0; line < r->lines; line++) {
         const CONV_T *first[3], *second[3], *last[3], *w[3];
@@ -365,7 +365,7 @@ GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t 
         for (int64_t channel = 0; channel < channels; channel += CONV_NAME(L)) {
             CONV_NAME(vec) acc[8];
             GEMM_UNROLL
-            for (int y = far ? 3 - step : 3; y < 3; y++) {
+            for (int y = from_dram ? 3 - step : 3; y < 3; y++) {
                 GEMM_UNROLL
                 for (int k = 0; k < n * step; k++) {
                     const CONV_T *next = second[y] + k * pixel + channel + ahead;
@@ -413,10 +413,10 @@ GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t 
 }
 
 /* Most rows are in blocks of 7 or 8. */
-#define CONV_STRIP(n, step, far)                                                                                       \
-    static __attribute__((noinline)) void CONV_NAME(strip_##n##_##step##_##far)(const wick_depthwise_row_of *r,        \
+#define CONV_STRIP(n, step, from_dram)                                                                                       \
+    static __attribute__((noinline)) void CONV_NAME(strip_##n##_##step##_##from_dram)(const wick_depthwise_row_of *r,        \
                                                                                 int64_t at, int64_t channels) {        \
-        if (CONV_STRIPS) CONV_NAME(three_strip)(r, at, channels, n, step, far);                                        \
+        if (CONV_STRIPS) CONV_NAME(three_strip)(r, at, channels, n, step, from_dram);                                        \
     }
 CONV_STRIP(7, 1, false)
 CONV_STRIP(8, 1, false)
@@ -445,8 +445,8 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
                                       int64_t channels) = {{CONV_NAME(strip_7_1_false), CONV_NAME(strip_8_1_false)},
                                                            {CONV_NAME(strip_7_2_false), CONV_NAME(strip_8_2_false)},
                                                            {CONV_NAME(strip_7_2_true), CONV_NAME(strip_8_2_true)}};
-    const bool far = r->ahead || r->nontemporal, strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && far);
-    if (strip) strips[step == 2 ? 1 + far : 0][n >= 7 ? n - 7 : 0](r, at, wholes);
+    const bool from_dram = r->ahead || r->nontemporal, strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && from_dram);
+    if (strip) strips[step == 2 ? 1 + from_dram : 0][n >= 7 ? n - 7 : 0](r, at, wholes);
     for (int64_t channel = strip ? wholes : 0; channel < wholes; channel += CONV_NAME(L))
         CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, step == 1, false, false);
     if (rest && CONV_MASKED)
@@ -702,7 +702,7 @@ GEMM_INLINE void CONV_NAME(three_dots_rows)(const wick_depthwise_row_of *r, int6
     enum { L = CONV_NAME(L), BLOCK = 8, AHEAD = 16 };
     const int64_t rest = r->channels % L, wholes = r->channels - rest, x_pixel = r->src_pixel, y_pixel = r->dst_pixel;
     for (int64_t from = 0, to; from < r->count; from = to) {
-        to = r->far ? WICK_MIN(from + BLOCK / step, r->count) : r->count;
+        to = r->from_dram ? WICK_MIN(from + BLOCK / step, r->count) : r->count;
         for (int64_t channel = 0; channel < wholes; channel += L) {
             for (int k = WICK_MAX(rows - step, 0); r->ahead && k < rows; k++)
                 CONV_NAME(ask)

@@ -31,7 +31,7 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
                                 .c_col = 1,
                                 .cols = cols,
                                 .add = add,
-                                .far = wick_gemm_c_is_far(conv_product(c->kernel) * c->ci * c->co * elem)};
+                                .from_dram = wick_gemm_c_is_far(conv_product(c->kernel) * c->ci * c->co * elem)};
             if (cols % q->lanes) { /* whole vectors of it may not be readable */
                 q->pack(p.n * p.k, cols, t.b, y_pixel, 1, s->panel, q->nr);
                 t.b = s->panel;

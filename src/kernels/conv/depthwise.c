@@ -115,7 +115,7 @@ int wick_depthwise_rejected(const wick_convolution *c, const wick_tuning *tuning
     int n = 0;
     if (c->what == WICK_CONV_DATA && c->stride[2] > 1) {
         if (both_refused(c)) out[n++] = (wick_rejected){"both phases of a row at once", both_refused(c)};
-        if (in_cache) out[n++] = (wick_rejected){"results past the caches", in_cache};
+        if (in_cache) out[n++] = (wick_rejected){"nontemporal results", in_cache};
         return n;
     }
     const char *three = NULL; /* of the first phase that has a reason */
@@ -125,7 +125,7 @@ int wick_depthwise_rejected(const wick_convolution *c, const wick_tuning *tuning
         three = three_refused(c, x);
     }
     if (three) out[n++] = (wick_rejected){"three taps of a row at once", three};
-    if (in_cache) out[n++] = (wick_rejected){"results past the caches", in_cache};
+    if (in_cache) out[n++] = (wick_rejected){"nontemporal results", in_cache};
     return n;
 }
 
@@ -263,7 +263,7 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
                                    .dst_pixel = u->other.pixel * x[2].dst_step,
                                    .left = x[2].lo < 0,
                                    .right = last >= width,
-                                   .far = c->ahead || (!c->planes[0] && bytes_of(c) > NEAR_BYTES),
+                                   .from_dram = c->ahead || (!c->planes[0] && bytes_of(c) > NEAR_BYTES),
                                    .nontemporal =
                                        c->nontemporal && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
                                    .three = !three_refused(c, x),

@@ -53,7 +53,7 @@ typedef struct wick_depthwise_row_of {
     /* three taps side by side, step 1 or 2: no columns then, only the first and the last one may lie outside */
     bool three;
     bool left, right;     /* they do */
-    /* whole vectors are stored past the caches, at multiples of a line; only where `three`. held: room for a vector of
+    /* whole vectors are stored nontemporally, at multiples of a line; only where `three`. held: room for a vector of
      * each of WICK_DEPTHWISE_HELD pixels */
     bool nontemporal;
     void *held;
@@ -66,14 +66,14 @@ typedef struct wick_depthwise_row_of {
     void *dst;
     int64_t dst_pixel;
     /* so many such rows of outputs, elements apart in the source and in dst; more than one only where `three`, with
-     * nothing `ahead` and not past the caches */
+     * nothing `ahead` and not nontemporally */
     int64_t lines, src_line, dst_line;
     /* elements from a row of the source to that of the next row of outputs, which is asked for meanwhile where it may
      * come from memory; else 0 */
     int64_t ahead;
     /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. */
     void *line; /* of as many taps and channels */
-    bool far;   /* L2 does not keep the images */
+    bool from_dram;   /* L2 does not keep the images */
 } wick_depthwise_row_of;
 
 #endif

@@ -93,7 +93,7 @@ static plan copy_plan(const wick_copy *c, bool pairs) {
 
 const char *wick_copy_name(const wick_copy *c) {
     const plan p = copy_plan(c, true);
-    return p.across >= 0      ? p.total * p.elem >= COPY_PAST ? "copied by tiles, transposed, past the caches"
+    return p.across >= 0      ? p.total * p.elem >= COPY_PAST ? "copied by tiles, transposed, nontemporal"
                                                               : "copied by tiles, transposed"
            : c->src != c->dst ? "copied in blocks, converted"
                               : "copied row by row";

@@ -34,7 +34,7 @@ typedef struct wick_fused_layout {
     int64_t total, task_items, units, chunks, cols, tile, tiles, reduced, chunk_group;
     int64_t in_run[WICK_FUSED_MAX_IO], in_period[WICK_FUSED_MAX_IO], out_run[WICK_FUSED_MAX_IO];
     size_t slot_stride, in_offset[WICK_FUSED_MAX_IO], raw_offset, lanes_offset, results_offset;
-    uint8_t in_kind[WICK_FUSED_MAX_IO], mode, program, streams, far, planes;
+    uint8_t in_kind[WICK_FUSED_MAX_IO], mode, program, streams, from_dram, planes;
     uint8_t whole_in[WICK_FUSED_MAX_IO], whole_out[WICK_FUSED_MAX_IO];
     bool reordered;
     uint8_t reach[WICK_FUSED_MAX_IO]; /* of a reduction whose lines may be machine code (fused/native.c) */

@@ -20,7 +20,7 @@
  *   program          1 + the number of the compiled program that this is; 0: it is interpreted
  *   whole_in, _out   the places that inputs and results have in its table; reordered: of inputs others than their own
  *   streams          stores are nontemporal, `part` elements at a time: few, so that reads overlap the stores before
- *   far              inputs come from memory
+ *   from_dram              inputs come from memory
  *   planes           a unit is a column whose elements are contiguous
  *   transposed       inputs whose units are interleaved: the buffer holds some of them, transposed */
 #include "kernels/fused/fused.h"
@@ -389,7 +389,7 @@ static void plan_results(wick_fused *f) {
     }
 }
 
-/* Why they are not taken; NULL: they are. Stores that go past the caches spare reading the lines that they write over.
+/* Why they are not taken; NULL: they are. Nontemporal stores spare reading the lines that they write over.
  * That pays where memory is all that bounds a program: what computes for longer overlaps with it anyhow, and wants
  * longer blocks. */
 static const char *streams_refused(const wick_fused *f, const wick_tuning *tuning) {
@@ -505,7 +505,7 @@ static const char *bare_refused(const wick_fused *f) {
     const wick_fused_layout *l = &f->layout;
     if (f->n_instr != 1 || f->n_out != 1 || f->instr[0].op == WICK_FUSED_CAST || f->out[0].reg != f->instr[0].dst)
         return "it is more than one op, or a conversion";
-    if (l->streams) return "results are written past the caches";
+    if (l->streams) return "results are written by nontemporal stores";
     if (l->program) return "there is one loop for it";
     if (!wick_fused_native((wick_dtype)f->out[0].dtype)) return "a dtype is none of registers";
     if (l->out_run[0] != l->total) return "an array has strides, or is broadcast";
@@ -539,7 +539,7 @@ const char *wick_fused_name(const wick_fused *f) {
     if (f->reduces) return reduced[l->mode];
     return l->program                   ? "one loop"
            : l->mode == WICK_FUSED_BARE ? "one op on whole arrays"
-           : l->streams                 ? "blocks, past the caches"
+           : l->streams                 ? "blocks, nontemporal"
                                         : "blocks in L1";
 }
 
@@ -556,7 +556,7 @@ int wick_fused_rejected(const wick_fused *f, const wick_tuning *tuning, wick_rej
     }
     if (!l->program) out[n++] = (wick_rejected){"one loop", "there is none for this program"};
     if (l->mode != WICK_FUSED_BARE) out[n++] = (wick_rejected){"one op on whole arrays", bare_refused(f)};
-    if (!l->streams) out[n++] = (wick_rejected){"results past the caches", streams_refused(f, tuning)};
+    if (!l->streams) out[n++] = (wick_rejected){"nontemporal results", streams_refused(f, tuning)};
     return n;
 }
 
@@ -606,9 +606,9 @@ void wick_fused_prepare(wick_fused *f, const wick_tuning *tuning) {
         classify(f, f->block);
     }
     const int64_t bytes = bytes_in_line(f);
-    l->far = (l->planes ? (int64_t)sizeof(float) : bytes) * l->total >= tuning->stream_bytes;
+    l->from_dram = (l->planes ? (int64_t)sizeof(float) : bytes) * l->total >= tuning->stream_bytes;
     l->part = (int)wick_ceil_div(WICK_ASK_BYTES, WICK_MAX(bytes, 4) * 64) * 64;
-    if (l->far && bytes &&
+    if (l->from_dram && bytes &&
         (f->reduces ? (f->n_instr || l->mode == WICK_FUSED_SHORT) && !l->planes : !l->streams || packs(f)))
         shorten_block(f, bytes);
     if (!f->reduces && !bare_refused(f)) l->mode = WICK_FUSED_BARE;

@@ -141,7 +141,7 @@ static const wick_red_mapped *mapped_of(const reduction *r, int64_t at, const fl
     const wick_fused *f = m->f;
     const wick_fused_instr *in = f->instr;
     if (!r->red->mapped || f->n_instr > 1 || r->l->lane_rows != WICK_RED_LANES || r->l->cols != 1) return NULL;
-    int map = r->l->far ? WICK_MAP_FAR : WICK_MAP_SAME;
+    int map = r->l->from_dram ? WICK_MAP_FAR : WICK_MAP_SAME;
     if (f->n_instr) {
         map = in->op == WICK_EW_square        ? WICK_MAP_SQUARE
               : in->op == WICK_EW_mul         ? WICK_MAP_MUL
@@ -308,7 +308,7 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
         feed(&s, &from, (const uint8_t *)x, end - first, line, line, &in_run, true);
     } else if (stride) {
         if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL};
-        if (r->l->far && stride == line && !bf16 && r->red->lanes_far) from.lanes = r->red->lanes_far;
+        if (r->l->from_dram && stride == line && !bf16 && r->red->lanes_far) from.lanes = r->red->lanes_far;
         feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run,
              true);
     } else {
@@ -437,11 +437,11 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
     }
     const float *from = (const float *)(const void *)m->reg[x], *with = (const float *)(const void *)m->reg[g],
                 mean = of > 0 ? *(const float *)(const void *)m->reg[1] : 0;
-    const int64_t most = r->l->far ? WICK_MAX(1, WICK_ASK_BYTES / (chunk * (int64_t)sizeof *from * (1 + (g != x)))) : n;
+    const int64_t most = r->l->from_dram ? WICK_MAX(1, WICK_ASK_BYTES / (chunk * (int64_t)sizeof *from * (1 + (g != x)))) : n;
     for (int64_t k = 0, part; k < n; k += part) {
         part = WICK_MIN(most, n - k);
-        if (r->l->far) wick_ask_ahead(from + k * chunk, part * chunk * (int64_t)sizeof *from);
-        if (r->l->far && g != x) wick_ask_ahead(with + k * chunk, part * chunk * (int64_t)sizeof *from);
+        if (r->l->from_dram) wick_ask_ahead(from + k * chunk, part * chunk * (int64_t)sizeof *from);
+        if (r->l->from_dram && g != x) wick_ask_ahead(with + k * chunk, part * chunk * (int64_t)sizeof *from);
         r->red->chunks((float *)(void *)dst + k, WICK_MAX(of, WICK_RED_OF_X), from + k * chunk, with + k * chunk, mean,
                        (size_t)part, (size_t)r->l->lane_rows);
     }

@@ -192,7 +192,7 @@ void wick_machine_input(wick_machine *m, int i, int64_t at, int64_t n) {
     uint8_t *there =
         m->in_place[i] ? in_memory(m, &m->f->in[i], m->in_size[i], m->in_run[i], m->in_base[i], at, n) : NULL;
     m->reg[i] = there ? there : buffer;
-    if (l->far && (!m->streams || !there) && m->in_run[i] == m->space_total)
+    if (l->from_dram && (!m->streams || !there) && m->in_run[i] == m->space_total)
         wick_ask_ahead(m->in_base[i] + at * m->in_size[i], n * m->in_size[i]);
     if (!there) load(m, i, at, n, buffer);
 }
@@ -245,12 +245,12 @@ static void run_instructions(wick_machine *m, int64_t n) {
     }
 }
 
-/* A block whose outputs go past the caches, a part at a time. */
+/* A block whose outputs are stored nontemporally, a part at a time. */
 static void stream_block(wick_machine *m, uint8_t **to, int64_t at, int64_t n) {
     const wick_fused *f = m->f;
     for (int64_t done = 0, part; done < n; done += part) {
         part = WICK_MIN(f->layout.part, n - done);
-        for (int i = 0; i < f->n_in && f->layout.far; i++)
+        for (int i = 0; i < f->n_in && f->layout.from_dram; i++)
             if (m->in_place[i] && f->layout.in_kind[i] == WICK_FUSED_WALK)
                 wick_ask_ahead(m->reg[i], part * m->in_size[i]);
         run_instructions(m, part);

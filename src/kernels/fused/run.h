@@ -23,7 +23,7 @@ typedef struct wick_machine {
     int64_t still[WICK_FUSED_MAX_IO];          /* WICK_FUSED_STILL: the run whose value the buffer holds; -1: none */
     bool in_place[WICK_FUSED_MAX_IO];          /* the input may be read where it lies */
     bool direct[WICK_FUSED_MAX_IO];            /* the output's register may lie in its memory */
-    bool streams;                              /* outputs go past the caches, out of their registers' slots */
+    bool streams;                              /* outputs are stored nontemporally, out of their registers' slots */
     wick_ew_fn rows[WICK_FUSED_MAX_OPS];       /* NULL: a cast */
     wick_convert_fn casts[WICK_FUSED_MAX_OPS]; /* NULL: a cast between equal types */
     uint8_t *reg[WICK_FUSED_MAX_REGS];

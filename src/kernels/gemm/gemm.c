@@ -191,16 +191,16 @@ static int64_t thin_tasks(const gemm_view *v, const wick_tuning *tuning) {
 /* Few rows: a task takes columns of C, and passes over its part of B once. */
 static void gemm_cut_few_rows(wick_gemm *g, const gemm_view *v, const wick_tuning *tuning) {
     const wick_gemm_kernel *q = g->kernel;
-    const bool by_rows = v->b_col == 1, far = gemm_is_far(q, v, tuning);
+    const bool by_rows = v->b_col == 1, from_dram = gemm_is_far(q, v, tuning);
     int64_t across = WICK_MIN(thin_tasks(v, tuning),
-                              by_rows && far ? wick_ceil_div(v->n * q->elem, gemm_bytes(q, v) <= l3_share(tuning)
+                              by_rows && from_dram ? wick_ceil_div(v->n * q->elem, gemm_bytes(q, v) <= l3_share(tuning)
                                                                                  ? WICK_GEMM_SWEEP_NEAR
                                                                                  : WICK_GEMM_SWEEP_TASK)
                                              : wick_ceil_div(v->n, q->lanes));
     do g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v->n, across), q->lanes);
     /* the last one's columns fill a vector */
     while (!by_rows && (v->n - 1) % g->nc + 1 < q->columns && across-- > 1);
-    g->how |= GEMM_THIN | (far ? GEMM_FAR : 0);
+    g->how |= GEMM_THIN | (from_dram ? GEMM_FAR : 0);
     g->mc = v->m;
     g->tasks = wick_ceil_div(v->n, g->nc);
 }
@@ -409,7 +409,7 @@ static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1,
                                  : by_rows ? v->b_row
                                            : v->b_col,
                         .k_block = g->kc,
-                        .far = g->how & GEMM_FAR,
+                        .from_dram = g->how & GEMM_FAR,
                         .c = c + c0 * v->c_col * elem,
                         .c_row = v->c_row,
                         .c_col = v->c_col,
@@ -441,7 +441,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     const int64_t height = tiles == 1 ? r1 - r0 : (r1 - r0) / tiles, taller = r1 - r0 - height * tiles;
     const int64_t a_width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
     char *const packed_a = g->how & GEMM_PACK_A ? scratch + g->scratch - gemm_packed_a(g, v) : NULL;
-    wick_gemm_tile t = {.c_row = v->c_row, .c_col = v->c_col, .far = wick_gemm_c_is_far(v->m * v->n * elem)};
+    wick_gemm_tile t = {.c_row = v->c_row, .c_col = v->c_col, .from_dram = wick_gemm_c_is_far(v->m * v->n * elem)};
     int64_t k0 = 0;
     do { /* once for k = 0 */
         const int64_t k = WICK_MIN(g->kc, v->k - k0);

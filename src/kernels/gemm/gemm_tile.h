@@ -251,7 +251,7 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
     const GEMM_T *b = t->b, *a[(WICK_GEMM_MR + 2) / 3];
     const char *ahead = t->ahead ? t->ahead : t->b; /* or what is near */
     const int64_t ahead_step = t->ahead_step;
-    if (t->far && t->c_col == 1) { /* it is wanted after all steps */
+    if (t->from_dram && t->c_col == 1) { /* it is wanted after all steps */
         const GEMM_T *c = t->c;
         GEMM_UNROLL
         for (int i = 0; i < rows; i++, c += t->c_row) {

@@ -56,7 +56,7 @@ GEMM_INLINE void GEMM_NAME(sweep)(const wick_gemm_tile *t, const int rows, int64
 /* From a near cache in tiles as wide as the registers allow. */
 GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, const int vecs) {
     enum { L = GEMM_NAME(L) };
-    if (whole->far || rows > WICK_GEMM_FEW_NEAR) {
+    if (whole->from_dram || rows > WICK_GEMM_FEW_NEAR) {
         GEMM_NAME(sweep)(whole, rows, 0);
         return;
     }
@@ -163,7 +163,7 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *
             for (int g = 0; g < n; g++) {
                 from[g] = (const char *)(b + (h + g) * LT * col);
                 GEMM_HIDE(from[g]);
-                if (t->far) {
+                if (t->from_dram) {
                     const char *to = from[g] + WICK_GEMM_AHEAD;
                     GEMM_UNROLL
                     for (int j = 0; j < LT; j++, to += bytes) {
@@ -267,7 +267,7 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const float *f
         for (int g = 0; g < groups; g++) {
             const char *columns = (const char *)b + g * 16 * bytes;
             __m512 y[16];
-            if (t->far) {
+            if (t->from_dram) {
                 const char *ahead = columns + WICK_GEMM_SQUARES_AHEAD;
                 GEMM_UNROLL
                 for (int j = 0; j < 16; j++, ahead += bytes) {
@@ -336,13 +336,13 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
         int64_t j = 0;
 #if !GEMM_SQUARES
         const int groups = rows == 1 ? GROUPS : 2; /* two of each row are chains enough */
-        for (; !t.far && j + groups * LT <= cols; j += groups * LT)
+        for (; !t.from_dram && j + groups * LT <= cols; j += groups * LT)
             GEMM_NAME(column_block)
             (whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, sums + j, WIDTH);
-        for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT)
+        for (; !t.from_dram && groups > 2 && j + 2 * LT <= cols; j += 2 * LT)
             GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, sums + j, WIDTH);
 #else
-        for (; rows <= 2 && !t.far && j + 2 * GROUP <= cols; j += 2 * GROUP)
+        for (; rows <= 2 && !t.from_dram && j + 2 * GROUP <= cols; j += 2 * GROUP)
             GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, sums + j, WIDTH);
 #endif
         for (; j + GROUP <= cols; j += GROUP)

@@ -50,7 +50,7 @@ static void run_task(const wick_gemm_panels *p, const panels_data *d, int64_t r0
                                 .add = k0 > 0,
                                 .bias = d->bias ? d->bias + col : NULL,
                                 .bias_mode = d->bias && last,
-                                .far = wick_gemm_c_is_far(p->m * p->n * (int64_t)sizeof(float))};
+                                .from_dram = wick_gemm_c_is_far(p->m * p->n * (int64_t)sizeof(float))};
             wick_gemm_tile_fn *const *const by_rows =
                 q->tiles + (cols <= q->lanes ? 0 : wick_ceil_div(cols, q->lanes) - 1) * q->mr - 1;
             for (int64_t i = 0, row = r0, rows; i < tiles; i++, row += rows) {

@@ -22,7 +22,7 @@ static inline void ask(const char *src, int64_t at, size_t size) {
 /* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. past: NULL, or
  * results are in no cache when someone reads them, so that their lines need not be read before they are written over.
  * more: how many indices follow. */
-static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far,
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool from_dram,
                                                                   const wick_convert_table *nontemporal, int64_t n,
                                                                   int64_t count, int64_t more, const char *src,
                                                                   const int64_t *index, char *dst) {
@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, b
     if (known) return -1;
     for (int64_t i = 0; i < count; i++, dst += size) {
         int64_t at = place(index[i], n);
-        if (far && i + AHEAD < count + more) ask(src, place(index[i + AHEAD], n), size);
+        if (from_dram && i + AHEAD < count + more) ask(src, place(index[i + AHEAD], n), size);
         if (WICK_UNLIKELY(at < 0)) {
             memset(dst, 0, size);
             if (bad < 0) bad = i;

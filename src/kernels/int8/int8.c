@@ -38,8 +38,8 @@ static const char *few_refused(const wick_int8 *p, const wick_int8_kernel *q) {
     if (p->conv) return "it is for products of matrices";
     if (p->m > WICK_INT8_FEW) return "there are more rows";
     /* Pairs take twice the bytes of B. From no near cache one row reads B as it is, sooner. */
-    const bool far = p->m == 1 && q->elem == 2 && p->n > INT8_FAR / WICK_MAX(p->k, 1);
-    if (p->keep && !far) return "B is kept packed";
+    const bool from_dram = p->m == 1 && q->elem == 2 && p->n > INT8_FAR / WICK_MAX(p->k, 1);
+    if (p->keep && !from_dram) return "B is kept packed";
     if (p->b_col != 1) return "rows of B are not contiguous";
     if (!p->k) return "there is nothing to multiply";
     return q->few ? NULL : "this tier has none";
@@ -513,7 +513,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
     const bool as_one = !p->conv && p->a_col == 1 && p->a_row == p->k && p->padded == p->k && !p->row_sums;
     const bool plain = p->result == WICK_INT8_I32 && !p->row_sums && !p->amx;
     int64_t had = -1, configured = 0;                /* the rows that are laid out; that AMX tiles have */
-    const bool far = p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
+    const bool from_dram = p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
     for (int64_t t = begin; t < end; t++) {
         const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows,
                       r1 = WICK_MIN(p->m, r0 + p->rows);
@@ -568,7 +568,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
                 tile.a = a + (r - r0) * tile.a_row;
                 f.c = (char *)d->c + (r * c_row + group * p->n + j) * size;
                 tile.sums = straight ? f.c : sums;
-                if (far) ask_for(f.c, f.rows, c_row * size, cols * size);
+                if (from_dram) ask_for(f.c, f.rows, c_row * size, cols * size);
                 if (p->amx)
                     amx_tile(p, &tile, f.rows, cols, &configured);
                 else

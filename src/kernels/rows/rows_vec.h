@@ -49,7 +49,7 @@ ROWS_INLINE void ROWS_NAME(store_nontemporal)(ROWS_T *p, ROWS_NAME(vec) v) {
 /* Rows go step by step, so many elements of them together: they stay in L1. From memory the next ones are asked for
  * meanwhile, since what a step computes leaves memory idle otherwise. */
 enum { ROWS_NAME(IN_L1) = 4096 };
-/* Whether rows of y may be written past the caches. */
+/* Whether rows of y may be written by nontemporal stores. */
 ROWS_INLINE bool ROWS_NAME(may_pass)(const ROWS_T *y, int64_t cols) {
     return cols <= ROWS_NAME(IN_L1) && ((uintptr_t)y | ((size_t)cols * sizeof *y)) % ROWS_BYTES == 0;
 }

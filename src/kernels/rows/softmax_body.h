@@ -33,16 +33,16 @@ static ROWS_T ROWS_NAME(row_max)(const ROWS_T *x, int64_t n) {
     return ROWS_NAME(fold_max)(acc);
 }
 
-/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum(). far: what
+/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum(). from_dram: what
  * is `ahead` elements further is asked for; a constant at every call. */
-ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *y, const bool far,
+ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *y, const bool from_dram,
                                         int64_t ahead) {
     enum { L = ROWS_NAME(L), ACC = ROWS_NAME(ACC) };
     const ROWS_NAME(vec) shift = ROWS_NAME(set1)(max), lowest = ROWS_NAME(set1)(-(ROWS_T)INFINITY);
     ROWS_NAME(vec) acc[ACC] = {0}, e[ACC];
     int64_t i = 0;
     for (; i + L * ACC <= n; i += L * ACC) {
-        for (int v = 0; far && v < ACC; v++) __builtin_prefetch(x + i + v * L + ahead);
+        for (int v = 0; from_dram && v < ACC; v++) __builtin_prefetch(x + i + v * L + ahead);
         for (int v = 0; v < ACC; v++) e[v] = ROWS_NAME(load)(x + i + v * L) - shift;
         ROWS_NAME(exp_all)(e, L * ACC);
         for (int v = 0; v < ACC; v++) acc[v] += e[v];

@@ -98,7 +98,7 @@ WINDOW_NAME(rows_of_halves)(const wick_windows *w, int64_t begin, int64_t end, c
         const WINDOW_T *x = from + p * w->in[1] * width;
         WINDOW_T *y = to + p * rows * n;
         for (int64_t r = 0; r < rows; r++, x += 2 * width, y += n) {
-            if (w->far) WINDOW_NAME(ask)(x, 2 * width);
+            if (w->from_dram) WINDOW_NAME(ask)(x, 2 * width);
             row(n, x, x + width, y);
         }
     }
@@ -127,7 +127,7 @@ static void WINDOW_NAME(put_halves)(const wick_windows *w, int64_t begin, int64_
         const WINDOW_T *x = (const WINDOW_T *)xv + p * w->in[1] * width, *y = (const WINDOW_T *)yv + p * rows * n;
         WINDOW_T *v = (WINDOW_T *)vv + p * w->in[1] * width;
         for (int64_t r = 0; r < rows; r++, x += 2 * width, v += 2 * width, y += n) {
-            if (w->far) WINDOW_NAME(ask)(x, 2 * width), WINDOW_NAME(ask)(v, 2 * width);
+            if (w->from_dram) WINDOW_NAME(ask)(x, 2 * width), WINDOW_NAME(ask)(v, 2 * width);
             (n >= 8 ? WINDOW_NAME(put_row8) : WINDOW_NAME(put_row4))(n, x, x + width, y, v, v + width);
             for (int64_t i = 2 * n; i < width; i++) v[i] = v[width + i] = 0; /* beyond the last window */
         }
