@@ -32,7 +32,8 @@ bool alone_run(const bench_result *r, int size, int64_t runs, bool as_json) {
     /* the first was to open it */
     const bool ok = subject_open(&s, r->row, size, r->threads) && subject_run(&s, runs - 1);
     const double peak = memory_peak(&s.mark);
-    if (!ok) log_note("%s: not run: %s", r->key, s.why);
+    if (!ok)
+        log_note("%s: not run: %s", r->key, s.why);
     else if (as_json) {
         json j = log_json_open();
         json_text(&j, "row", r->key);

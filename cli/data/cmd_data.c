@@ -209,11 +209,12 @@ static int told(data_job *d, const wick_pack_report *r) {
         json_integer(&j, "passed_over", wick_files_passed(d->f));
         log_json_close(&j);
     } else {
-        log_note(d->o->of_data.append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to,
-             (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes),
-             format_bytes(stored, r->stored));
+        log_note(d->o->of_data.append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s",
+                 d->to, (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes),
+                 format_bytes(stored, r->stored));
         if (wick_files_passed(d->f))
-            log_note("%lld files of other kinds were passed over; --all takes them", (long long)wick_files_passed(d->f));
+            log_note("%lld files of other kinds were passed over; --all takes them",
+                     (long long)wick_files_passed(d->f));
     }
     return CLI_OK;
 }

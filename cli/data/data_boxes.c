@@ -63,7 +63,7 @@ static int told(data_job *d, const box_set *s, int64_t cut) {
         return CLI_OK;
     }
     log_note("wrote %s: %lld pictures with %lld boxes of %d class%s", d->to, (long long)s->n, (long long)s->n_boxes,
-         s->n_classes, s->n_classes == 1 ? "" : "es");
+             s->n_classes, s->n_classes == 1 ? "" : "es");
     if (s->crowds) log_note("%lld boxes around crowds are left out", (long long)s->crowds);
     if (cut) log_note("%lld boxes reached out of their pictures by up to a pixel, and are cut off", (long long)cut);
     return CLI_OK;

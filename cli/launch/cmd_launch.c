@@ -58,7 +58,7 @@ static int restart(launch *l, char **original) {
     if (l->ranks > l->least) l->ranks--;
     l->restart++;
     log_note("restart %d of %lld with %d rank%s%s%s", l->restart, (long long)l->o->of_launch.restarts, l->ranks,
-         plural(l->ranks), folder ? ", from the last checkpoint in " : "", folder ? folder : "");
+             plural(l->ranks), folder ? ", from the last checkpoint in " : "", folder ? folder : "");
     return CLI_OK;
 }
 

@@ -87,7 +87,8 @@ int cmd_convert(cli_options *o) {
         json_bool(&j, "ok", true);
         json_text(&j, "wrote", to);
         log_json_close(&j);
-    } else if (code == CLI_OK) log_note("wrote %s", to);
+    } else if (code == CLI_OK)
+        log_note("wrote %s", to);
     wick_context_free(&ctx);
     return code;
 }

@@ -27,8 +27,10 @@ void runner_progress(runner *r, const char *what, int64_t step, int64_t steps) {
     if (r->said == 0) r->said = now;
     if (now - r->said < PAUSE) return;
     r->said = now;
-    if (steps > 0) log_note("%s: %lld of %lld", what, (long long)step, (long long)steps);
-    else log_note("%s: %lld", what, (long long)step);
+    if (steps > 0)
+        log_note("%s: %lld of %lld", what, (long long)step, (long long)steps);
+    else
+        log_note("%s: %lld", what, (long long)step);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -283,7 +285,8 @@ static int write_outputs(runner *r) {
                                    : v->kind == WICK_VALUE_STRINGS ? wick_onnx_write_texts(r->ctx, v, path)
                                                                    : write_json(r, path, v);
         if (status != WICK_OK) code = log_fail(log_code(status, CLI_FAILED), "%s", log_why(r->ctx, status));
-        else log_note("wrote %s", path);
+        else
+            log_note("wrote %s", path);
     }
     free(names);
     return code;
@@ -476,7 +479,7 @@ static void note_open(const runner *r) {
         }
         if (matters)
             log_note("the input %s, %s: %s of it %s 1 here; --dim NAME=N says another", p.name,
-                 port_type(&p, type, sizeof type), names, strchr(names, ',') ? "are" : "is");
+                     port_type(&p, type, sizeof type), names, strchr(names, ',') ? "are" : "is");
     }
 }
 
@@ -489,7 +492,8 @@ static void note_pixels(const runner *r, unsigned has) {
         return;
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (options_given(r->o, given[i])) return;
-    log_note("pixels are given as 0 to 255; a model that wick convert made of a run takes them as 0 to 1: --scale 1/255");
+    log_note(
+        "pixels are given as 0 to 255; a model that wick convert made of a run takes them as 0 to 1: --scale 1/255");
 }
 
 int cmd_run(cli_options *o) {

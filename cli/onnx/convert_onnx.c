@@ -108,12 +108,14 @@ static int describe_samples(const classifier *c, char **doc) {
         return log_fail(CLI_FAILED, "out of memory");
     }
     if (table)
-        log_note("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string%s, and "
-             "not in its graph",
-             (long long)c->pixels, is_of_rows(c) ? " and metadata, by which wick eval and predict take tables" : "");
+        log_note(
+            "the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string%s, and "
+            "not in its graph",
+            (long long)c->pixels, is_of_rows(c) ? " and metadata, by which wick eval and predict take tables" : "");
     if (c->rate && c->transform)
-        log_note("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
-             c->transform, (long long)c->rate);
+        log_note(
+            "the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
+            c->transform, (long long)c->rate);
     if (source_is_text_coding(c->coding)) {
         log_note("the model takes numbers of tokens, int64; the vocabulary is in its doc_string");
         const char *how =
@@ -227,15 +229,15 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
     wick_context_clear_error(ctx);
     if (!o->of_convert.fix_open) {
         log_note("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N "
-             "makes an input a constant, --fix-open makes all that are open 1",
-             open);
+                 "makes an input a constant, --fix-open makes all that are open 1",
+                 open);
         return log_fail(log_code(status, CLI_BAD_FILE), "%s", why);
     }
     ports_specs(o, onnx, 1, specs);
     status = wick_onnx_resave(onnx, specs, o->files[0], options);
     if (status == WICK_OK)
         return log_note("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers",
-                    open, why),
+                        open, why),
                CLI_OK;
     return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
 }

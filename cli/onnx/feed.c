@@ -173,7 +173,7 @@ static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_
     const wick_status status = number_convert(ctx, p, what, &v->tensor, &rounded);
     if (status != WICK_OK) return status;
     log_note("%s holds %s: converted to %s for the input %s%s", what, was, wick_dtype_name(dtype), p->name,
-         rounded ? ", which rounds some of them" : "");
+             rounded ? ", which rounds some of them" : "");
     return wick_eval(ctx, 1, &v->tensor, NULL);
 }
 

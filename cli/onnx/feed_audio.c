@@ -18,11 +18,12 @@ static wick_status open_recording(const cli_options *o, wick_context *ctx, const
         if ((status = wick_audio_open(ctx, path, 1, out)) != WICK_OK) return status;
     }
     if (wick_audio_unmeasured(*out))
-        log_note("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
-             path);
+        log_note(
+            "%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
+            path);
     if (!o->rate)
         log_note("%s: %lld samples, %lld a second, taken as they are; --rate HZ resamples", path, (long long)length,
-             (long long)rate);
+                 (long long)rate);
     if (!o->rate || o->rate == rate) return WICK_OK;
     wick_audio *other;
     status = wick_audio_resample(ctx, *out, o->rate, &other);
@@ -30,7 +31,7 @@ static wick_status open_recording(const cli_options *o, wick_context *ctx, const
     if (status != WICK_OK) return status;
     *out = other;
     log_note("%s: %lld samples, %lld a second, are resampled to %lld, %lld a second", path, (long long)length,
-         (long long)rate, (long long)wick_audio_length(other), (long long)o->rate);
+             (long long)rate, (long long)wick_audio_length(other), (long long)o->rate);
     return WICK_OK;
 }
 
@@ -86,7 +87,7 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
     wick_audio_free(&audio);
     if (!o->of_run.states.n && each != length)
         log_note("%s has %lld samples here, and the input %s takes %lld: %s", path, (long long)length, p->name,
-             (long long)each, each < length ? "the rest is left out" : "silence follows");
+                 (long long)each, each < length ? "the rest is left out" : "silence follows");
     if (each < length && !o->of_run.states.n)
         x = wick_slice(x, 0, 0, each, 1);
     else x = wick_pad(x, 1, (int64_t[]){before}, (int64_t[]){steps * hop - length}, 0);

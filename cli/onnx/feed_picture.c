@@ -88,7 +88,7 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     }
     if (size[0] != wick_image_dims(image)[1] || size[1] != wick_image_dims(image)[2]) {
         log_note("%s: %lld x %lld is resized to %lld x %lld", path, (long long)wick_image_dims(image)[2],
-             (long long)wick_image_dims(image)[1], (long long)size[1], (long long)size[0]);
+                 (long long)wick_image_dims(image)[1], (long long)size[1], (long long)size[0]);
         status = wick_image_resize(ctx, image, size[0], size[1], &sized);
         wick_image_free(&image);
         if (status != WICK_OK) return status;
@@ -97,8 +97,8 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     char h[300], w[300];
     if (known && (port_extent(o, p, at.h, -1) < 0 || port_extent(o, p, at.w, -1) < 0))
         log_note("%s: %lld x %lld, as the input %s leaves that open; --dim %s=N and --dim %s=N resize it", path,
-             (long long)size[1], (long long)size[0], p->name, port_dim_name(p, at.w, w, sizeof w),
-             port_dim_name(p, at.h, h, sizeof h));
+                 (long long)size[1], (long long)size[0], p->name, port_dim_name(p, at.w, w, sizeof w),
+                 port_dim_name(p, at.h, h, sizeof h));
     wick_tensor *x =
         wick_from(ctx, WICK_U8, 4, (int64_t[]){1, channels, size[0], size[1]}, wick_image_pixels(image, 0));
     wick_image_free(&image);

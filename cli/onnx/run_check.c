@@ -214,8 +214,9 @@ int runner_check(runner *r) {
         if (fflush(held) == 0) fwrite(text, 1, text_size, stdout);
     } else if (code == CLI_OK && !c.differing)
         log_note("%d output%s of %d set%s agree%s", c.compared, plural(c.compared), c.sets, plural(c.sets),
-             c.compared == 1 ? "s" : "");
-    else if (code == CLI_OK) log_note("%d of %d outputs differ", c.differing, c.compared);
+                 c.compared == 1 ? "s" : "");
+    else if (code == CLI_OK)
+        log_note("%d of %d outputs differ", c.differing, c.compared);
     if (held) fclose(held);
     free(text);
     free(c.in);

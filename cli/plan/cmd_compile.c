@@ -110,7 +110,7 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
         print_size("states", (int64_t)info->state_bytes, "of these: weights, and what the optimizer keeps");
     if (!compiled)
         log_note("%s doesn't compile it here: the bytes of code are not known; --cc COMMAND names another compiler",
-             o->of_compile.cc);
+                 o->of_compile.cc);
 }
 
 /* What a run's network takes, which a file of C can't say by itself: it has the network, without what the training did
@@ -119,9 +119,11 @@ static void tell_samples(const planned *p) {
     const classifier *c = &p->c;
     if (p->onnx || !p->o->model || !*p->o->model) return;
     if (!c->floats)
-        log_note("image: (pixel / 255 - %.9g) / %.9g, as the training made it; wick convert makes ONNX that has this in it",
-             c->mean, c->deviation > 0 ? c->deviation : 1.0);
-    else if (c->transform) log_note("image: what --transform \"%s\" makes of a sample", c->transform);
+        log_note(
+            "image: (pixel / 255 - %.9g) / %.9g, as the training made it; wick convert makes ONNX that has this in it",
+            c->mean, c->deviation > 0 ? c->deviation : 1.0);
+    else if (c->transform)
+        log_note("image: what --transform \"%s\" makes of a sample", c->transform);
     else if (c->coding && strncmp(c->coding, "\"table\"", 7) == 0)
         log_note("image: the %lld numbers that rows of the table are coded as", (long long)c->pixels);
 }

@@ -53,7 +53,7 @@ static int predict(view *v) {
     v->rows = calloc((size_t)v->info.kernels + 1, sizeof *v->rows);
     if (!v->rows) return log_fail(CLI_FAILED, "out of memory");
     log_note("measuring what this machine can do, on %d thread%s", wick_context_threads(v->p.ctx),
-         plural(wick_context_threads(v->p.ctx)));
+             plural(wick_context_threads(v->p.ctx)));
     roof_measure(&v->ceilings, wick_context_threads(v->p.ctx), ROOF_BRIEF);
     for (int i = 0; i < v->info.kernels; i++) {
         row *r = &v->rows[i];

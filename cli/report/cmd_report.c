@@ -233,13 +233,13 @@ static void print_result(const report *r, const char *path) {
     const bool classes = r->c.task->kind == TASK_CLASSIFY;
     if (!r->o->json && !classes) {
         log_note("%s %.4f of %lld %s%s; open it in a browser:", r->result.scores[0].title, r->result.scores[0].value,
-             (long long)r->result.count, report_noun(r), plural(r->result.count));
+                 (long long)r->result.count, report_noun(r), plural(r->result.count));
         printf("%s\n", path);
         return;
     }
     if (!r->o->json) {
-        log_note("%.2f %% of %lld %s%s; open it in a browser:", 100 * accuracy, (long long)r->result.count, report_noun(r),
-             plural(r->result.count));
+        log_note("%.2f %% of %lld %s%s; open it in a browser:", 100 * accuracy, (long long)r->result.count,
+                 report_noun(r), plural(r->result.count));
         printf("%s\n", path);
         return;
     }

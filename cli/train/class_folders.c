@@ -108,9 +108,10 @@ wick_status class_folders_open(wick_context *ctx, const char *data, const char *
     if (!files) return WICK_ERR_IO;
     const wick_status status = take(ctx, files, &options, whole, part);
     if (status == WICK_OK && strcmp(split, "all") != 0)
-        log_note("%s has class folders, but no train/ and test/: a fifth of each class, by a hash of the names, is held "
-             "out as test; these are the %lld of %s (wick data split makes folders of them)",
-             data, (long long)wick_dataset_count(*part), split);
+        log_note(
+            "%s has class folders, but no train/ and test/: a fifth of each class, by a hash of the names, is held "
+            "out as test; these are the %lld of %s (wick data split makes folders of them)",
+            data, (long long)wick_dataset_count(*part), split);
     wick_files_free(&files);
     return status;
 }

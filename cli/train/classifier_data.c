@@ -45,8 +45,8 @@ static void note_names(const classifier *c, const wick_dataset *dataset, const c
     for (int64_t k = 0; k < wick_dataset_classes(dataset); k++) {
         const char *theirs = wick_dataset_class_name(dataset, k), *ours = c->class_names[k];
         if (strcmp(theirs, ours) == 0) continue;
-        log_note("class %lld is '%s' in %s, and '%s' to the model: they are matched by their numbers", (long long)k, theirs,
-             name, ours);
+        log_note("class %lld is '%s' in %s, and '%s' to the model: they are matched by their numbers", (long long)k,
+                 theirs, name, ours);
         return;
     }
 }
@@ -329,10 +329,11 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
             log_warn("all of %s was learned from: its test lay elsewhere, and figures of these are none of a test",
                      data);
         else
-            log_note(copy ? "%s holds what the model was trained on: what was held out as test is taken; --split all takes "
-                        "all"
-                      : "%s is not what the model was trained on: all of it is taken; --split test takes a fifth",
-                 data);
+            log_note(
+                copy ? "%s holds what the model was trained on: what was held out as test is taken; --split all takes "
+                       "all"
+                     : "%s is not what the model was trained on: all of it is taken; --split test takes a fifth",
+                data);
     }
     classifier_note_changed(c, data, *split);
     if (is_file && !c->coding)

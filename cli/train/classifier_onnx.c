@@ -136,7 +136,7 @@ bool classifier_can_be_resized(classifier *c, int rank, const int64_t *dims) {
 void classifier_tell_resized(const classifier *c) {
     char ours[WICK_MAX_DIMS * 24], theirs[WICK_MAX_DIMS * 24];
     log_note("images of [%s] are made [%s], which the network takes", classifier_extents(3, c->dims, ours),
-         classifier_extents(3, c->net, theirs));
+             classifier_extents(3, c->net, theirs));
 }
 
 /* Whether a, [H, W, C], is b, [C, H, W], turned. */
@@ -205,8 +205,8 @@ static void note_bounded(const classifier *c, const char *path) {
         wick_context_clear_error(c->ctx);
     else if (low >= 0 && high <= 1 && high > 0)
         log_note("%s: all that it gives lies between 0 and 1, as probabilities do, and the loss takes logits: it will "
-             "hardly learn; cut the file off before what makes probabilities of them",
-             path);
+                 "hardly learn; cut the file off before what makes probabilities of them",
+                 path);
     wick_scope_close(&scope);
 }
 
@@ -244,9 +244,10 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
     code = adapt_onnx(c, c->classes, fresh, blame, &bounded);
     if (code != CLI_OK) return code;
     if (bounded)
-        log_note("%s: what makes probabilities of its numbers at the end (Softmax, Sigmoid) is left out: the loss takes "
-             "logits",
-             path);
+        log_note(
+            "%s: what makes probabilities of its numbers at the end (Softmax, Sigmoid) is left out: the loss takes "
+            "logits",
+            path);
     note_bounded(c, path);
     if (fresh) {
         free(c->arch);
@@ -331,8 +332,8 @@ int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool
     code = adapt_onnx(c, c->classes, fresh, CLI_BAD_FILE, &bounded);
     if (code != CLI_OK) return code;
     if (fresh)
-        log_note("a fresh head of %lld class%s; the file's had %lld", (long long)c->classes, c->classes == 1 ? "" : "es",
-             (long long)width);
+        log_note("a fresh head of %lld class%s; the file's had %lld", (long long)c->classes,
+                 c->classes == 1 ? "" : "es", (long long)width);
     bool fits;
     wick_model_set_training(c->model, false);
     c->arch = strdup(path);

@@ -149,7 +149,7 @@ static void report_text(const view *v) {
     fputc('\n', stdout);
     print_confusion(v, width);
     log_note("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count,
-         source_noun(v->e->dataset), plural(r->count), v->seconds, count / v->seconds);
+             source_noun(v->e->dataset), plural(r->count), v->seconds, count / v->seconds);
 }
 
 static void json_scores(json *j, class_scores s) {
@@ -234,7 +234,7 @@ static void task_text(const view *v) {
     printf("%-*s  %.4f\n%-*s  %lld\n", wide, "loss", r->loss, wide, "samples", (long long)r->count);
     v->c->task->print(v->e);
     log_note("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count,
-         source_noun(v->e->dataset), plural(r->count), v->seconds, count / v->seconds);
+             source_noun(v->e->dataset), plural(r->count), v->seconds, count / v->seconds);
 }
 
 static void task_json(const view *v) {
@@ -383,8 +383,8 @@ int cmd_eval(cli_options *o) {
     if (code == CLI_OK) code = classifier_open_data(&c, o->data, &o->split, options_given(o, "split"), &form, &dataset);
     if (code == CLI_OK && c.limit > 0 && c.limit < wick_dataset_count(dataset))
         log_note("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of "
-             "fewer",
-             (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data, (long long)c.limit);
+                 "fewer",
+                 (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data, (long long)c.limit);
     profiling profile = {0};
     if (shared_follows(group)) profiling_follow(o);
     if (code == CLI_OK) code = shared_agree(group, o, &c, dataset);

@@ -312,7 +312,7 @@ static int look_at_rows(viewer *v, const char *file) {
         for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, d, v->url ? v->url : file, i);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         log_note("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count,
-             FIRST_OF_FILE);
+                 FIRST_OF_FILE);
     for (int64_t i = 0; v->texts && i < v->n_texts; i++) free(v->texts[i]);
     free(v->texts);
     v->texts = NULL, v->n_texts = 0;
@@ -331,11 +331,12 @@ static wick_status open_recording(viewer *v, const char *file, wick_audio **out)
     if (status != WICK_OK) return status;
     const int64_t rate = wick_audio_rate(*out);
     if (wick_audio_unmeasured(*out))
-        log_note("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
-             file);
+        log_note(
+            "%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
+            file);
     if (rate == v->c->rate) return WICK_OK;
     log_note("%s: %lld samples a second are resampled to %lld, as the model learned from", file, (long long)rate,
-         (long long)v->c->rate);
+             (long long)v->c->rate);
     status = wick_audio_resample(ctx, *out, v->c->rate, &other);
     wick_audio_free(out);
     *out = status == WICK_OK ? other : NULL;
@@ -452,7 +453,7 @@ static int look_at_file(viewer *v, const char *file) {
     free(fitted);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         log_note("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count,
-             FIRST_OF_FILE);
+                 FIRST_OF_FILE);
     return code;
 }
 
@@ -663,7 +664,8 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     const int rank = wick_dataset_rank(*dataset);
     v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
     if (!o->json && !v->drawn && c->task->kind != TASK_TRACK)
-        log_note("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));
+        log_note("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank,
+                 plural(rank));
     return CLI_OK;
 }
 

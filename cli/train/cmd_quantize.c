@@ -52,7 +52,7 @@ static int check_bits(const quantizing *w) {
         if (wick_quantizer_layer_at(w->q, i).bits < 7) return CLI_OK;
     if (w->g.guest) {
         log_note("weights have 8 bits, not %lld: there is no layer but the first and the last",
-             (long long)o->of_quantize.weight_bits);
+                 (long long)o->of_quantize.weight_bits);
         return CLI_OK;
     }
     return log_fail(CLI_USAGE,
@@ -177,7 +177,7 @@ static int measure_sensitivity(quantizing *w, const bool *fixed) {
     w->sensitivity = step_buffer(n, sizeof *w->sensitivity);
     int code = kept && w->sensitivity ? outputs_of(w, false, &floats) : log_fail(CLI_FAILED, "out of memory");
     log_note("which layers it comes from: each of %d alone, on %lld %ss", n, (long long)wick_dataset_count(w->few),
-         source_noun(w->few));
+             source_noun(w->few));
     for (int i = 0; i < n && code == CLI_OK; i++) {
         w->sensitivity[i] = 0;
         if (fixed[i]) continue;
@@ -249,7 +249,7 @@ static int weigh_layers(quantizing *w) {
     const int n = wick_quantizer_layers(w->q);
     if (!(w->bits = step_buffer(n, sizeof *w->bits))) return log_fail(CLI_FAILED, "out of memory");
     log_note("what rounding of each of %d layers adds to the loss: gradients of %lld samples", n,
-         (long long)(count / batch * batch));
+             (long long)(count / batch * batch));
     wick_status status = classifier_prepare(&w->g.c, 1);
     int code = status == WICK_OK ? gate_show(&w->g, batch, weigh, w) : failed(w, status, CLI_FAILED);
     if (code != CLI_OK) return code;
@@ -394,7 +394,7 @@ static int make(quantizing *w) {
     int code = gate_open(g, "wick quantize", "quantised");
     if (code == CLI_OK && !o->of_quantize.weights_only)
         log_note(o->of_quantize.block ? "rounded for %lld %ss" : "ranges of %lld %ss",
-             (long long)wick_dataset_count(g->observed), source_noun(g->observed));
+                 (long long)wick_dataset_count(g->observed), source_noun(g->observed));
     if (code == CLI_OK) code = make_quantizer(w);
     if (code == CLI_OK) log_note("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
     if (code == CLI_OK) code = gate_judge_whole(g, 0);
@@ -447,7 +447,8 @@ int quantize_run(wick_context *ctx, const cli_options *train_, const wick_loader
     *out->path = 0;
     const int length = snprintf(out->path, sizeof out->path, "%s/%s.onnx", folder, int4 ? "int4" : "int8");
     if (length < 0 || (size_t)length >= sizeof out->path) return log_fail(CLI_USAGE, "--out %s: too long", folder);
-    log_note("%lld epoch%s with numbers of %s", (long long)o.epochs, plural(o.epochs), int4 ? "4 and 8 bits" : "8 bits");
+    log_note("%lld epoch%s with numbers of %s", (long long)o.epochs, plural(o.epochs),
+             int4 ? "4 and 8 bits" : "8 bits");
     const int code = make(&w);
     if (code == CLI_OK) {
         out->metric = gate_metric_of(&w.g);
@@ -458,7 +459,7 @@ int quantize_run(wick_context *ctx, const cli_options *train_, const wick_loader
         gate_score_text(&w.g, out->score[0], before);
         gate_score_text(&w.g, out->score[1], after);
         log_note("%s %s in floats, %s %s, of %lld %s: drop %.4g %s, below %.4g with 95 %%", out->metric.title, before,
-             after, w.made, (long long)w.g.before.n, gate_judged(&w.g), out->drop, gate_unit(&w.g), out->bound);
+                 after, w.made, (long long)w.g.before.n, gate_judged(&w.g), out->drop, gate_unit(&w.g), out->bound);
     }
     drop(&w);
     return code;

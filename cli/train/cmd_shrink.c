@@ -196,7 +196,7 @@ static int measure(shrinking *w, held how) {
     code = weigh(w, a);
     if (code != CLI_OK || a->why[0]) return code;
     log_note("%s, %s: %.1f KB, %.4g us, %.3g %s lost, below %.3g", a->of->name, held_names[how], (double)a->bytes / 1e3,
-         1e6 * a->seconds, a->drop, gate_unit(g), a->bound);
+             1e6 * a->seconds, a->drop, gate_unit(g), a->bound);
     if (w->best >= 0 && !is_better(&w->now, a, &w->all[w->best])) return CLI_OK;
     w->best = w->n - 1;
     if (rename(w->path, w->asked->out) == 0) return CLI_OK;

@@ -112,7 +112,7 @@ static int build(training *t) {
     if (code == CLI_OK && training_chooser(t)) ranks_measure(t);
     if (code == CLI_OK && !training_chooser(t))
         log_note("the best epoch is that of the best training %s",
-             training_of_classes(t) && !t->class_weights ? "accuracy" : "loss");
+                 training_of_classes(t) && !t->class_weights ? "accuracy" : "loss");
     return code;
 }
 
@@ -129,7 +129,7 @@ static int go_on(training *t) {
                         (long long)state->step, (long long)state->sample, (long long)state->epoch,
                         plural(state->epoch));
     log_note("going on after step %lld of %lld, in epoch %lld of %lld", (long long)state->step, (long long)t->steps,
-         (long long)(state->epoch + 1), (long long)t->o->epochs);
+             (long long)(state->epoch + 1), (long long)t->o->epochs);
     return CLI_OK;
 }
 
@@ -171,8 +171,9 @@ static void tell_shares(training *t) {
     leaf_shares_text(b, shares, sizeof shares);
     progress_clear(&t->p);
     log_note("step %lld: %d lea%s: ranks have %s now; one takes %.3g ms on rank %d, %.3g ms on rank %d",
-         (long long)t->r.state.step, b->now.moved, b->now.moved == 1 ? "f moves" : "ves move", shares,
-         1e3 * b->now.seconds[b->now.slowest], b->now.slowest, 1e3 * b->now.seconds[b->now.fastest], b->now.fastest);
+             (long long)t->r.state.step, b->now.moved, b->now.moved == 1 ? "f moves" : "ves move", shares,
+             1e3 * b->now.seconds[b->now.slowest], b->now.slowest, 1e3 * b->now.seconds[b->now.fastest],
+             b->now.fastest);
 }
 
 static void log_epoch(training *t) {
@@ -263,10 +264,10 @@ static void log_loader(const wick_loader *loader) {
     wick_loader_stats s;
     wick_loader_get_stats(loader, &s);
     log_note("  data: %.0f images/s, %.1f batches/s, %d worker%s; an image: get %.1f us, transform %.1f us (p95 %.1f, "
-         "%.1f); wait for a batch: mean %.3f ms, p95 %.3f ms; %.1f MB",
-         s.samples_per_second, s.batches_per_second, s.workers, plural(s.workers), s.get.mean * 1e6,
-         s.transform.mean * 1e6, s.get.p95 * 1e6, s.transform.p95 * 1e6, s.wait.mean * 1e3, s.wait.p95 * 1e3,
-         (double)s.memory / 1e6);
+             "%.1f); wait for a batch: mean %.3f ms, p95 %.3f ms; %.1f MB",
+             s.samples_per_second, s.batches_per_second, s.workers, plural(s.workers), s.get.mean * 1e6,
+             s.transform.mean * 1e6, s.get.p95 * 1e6, s.transform.p95 * 1e6, s.wait.mean * 1e3, s.wait.p95 * 1e3,
+             (double)s.memory / 1e6);
     log_note("  %s", s.advice);
 }
 
@@ -281,7 +282,7 @@ static void tell_epoch(const training *t, bool best) {
     char accuracy[32] = "";
     if (training_of_classes(t)) snprintf(accuracy, sizeof accuracy, "  accuracy %.2f %%", state->train_accuracy * 100);
     log_note("epoch %lld/%lld  loss %.4f%s%s%s  %.1f s", (long long)state->epoch, (long long)t->o->epochs,
-         state->train_loss, accuracy, judged, best ? "  best" : "", state->seconds);
+             state->train_loss, accuracy, judged, best ? "  best" : "", state->seconds);
 }
 
 static void note_test(training *t, const evaluation *result) {
@@ -523,13 +524,13 @@ static int train(training *t) {
     int64_t parameters = classifier_parameters(&t->c), images = wick_dataset_count(t->train);
     int threads = wick_context_threads(t->ctx);
     log_note("%s, %lld parameter%s, %lld %s%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
-         (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
+             (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
     ranks_tell_wire(t);
     if ((code = ranks_tell_states(t)) != CLI_OK) return code;
     if (o->memory_budget) {
         const wick_plan_info plan = trainer_plan(&t->t);
         log_note("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",
-             (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
+                 (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
     }
     if ((code = curves_open(&t->curves, o, t->ctx, t->r.state.step > 0 ? t->r.state.step + 1 : 0)) != CLI_OK ||
         (code = curves_graph(&t->curves, t->t.steps[1][0].plan)) != CLI_OK)

@@ -255,7 +255,7 @@ bool dashboard_open(dashboard *d, const char *title, const char *score, int thre
     }
     if (!measure(d)) {
         log_note("--dashboard: the terminal is smaller than %d x %d, so there is a line instead", LEAST_COLUMNS,
-             LEAST_ROWS);
+                 LEAST_ROWS);
         return false;
     }
     d->utf8 = speaks_utf8();

@@ -214,7 +214,7 @@ int gate_train(gate *g, const gate_training *how) {
         char score[32];
         gate_score_text(g, g->after.score, score);
         log_note("epoch %lld/%lld  loss %.4f  %s %s %s%s", (long long)epoch + 1, (long long)o->epochs, loss,
-             gate_metric_of(g).title, score, how->kind, !worse && !how->last_only ? "  best" : "");
+                 gate_metric_of(g).title, score, how->kind, !worse && !how->last_only ? "  best" : "");
         if (how->last_only ? epoch + 1 < o->epochs : worse) continue;
         best = g->after.score;
         if (!copy_parameters(c.model, kept, false)) code = log_fail(CLI_FAILED, "out of memory");

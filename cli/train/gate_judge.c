@@ -50,7 +50,7 @@ static int take_anomalies(gate *g) {
                         g->o->gate.anomalies, (long long)known);
     if (code == CLI_OK) {
         log_note("%lld anomalies of %s%s", (long long)found, g->o->gate.anomalies,
-             known ? ": those whose class the training did not have" : "");
+                 known ? ": those whose class the training did not have" : "");
         const wick_status status = wick_dataset_subset(g->ctx, g->given, found, odd, &g->odd);
         if (status != WICK_OK) code = gate_failed(g, status, CLI_BAD_FILE);
     }
@@ -64,8 +64,9 @@ int gate_choose_way(gate *g, const source_options *form) {
     g->way = way_of(&g->c);
     if (!*g->o->gate.anomalies) {
         if (g->way == GATE_MEANS)
-            log_note("judged by RMSE, which says nothing of how well anomalies are told apart: --anomalies DATA judges by "
-                 "AUC");
+            log_note(
+                "judged by RMSE, which says nothing of how well anomalies are told apart: --anomalies DATA judges by "
+                "AUC");
         return CLI_OK;
     }
     if (g->way != GATE_MEANS)
@@ -201,7 +202,7 @@ int gate_judge_whole(gate *g, double share) {
     /* of what is better if it is less, that much more */
     g->max_drop = (m.percent ? 100 : 1) * (1 - share) * fabs(g->before.score);
     log_note("%g %% of the %s: at most %.3g %s may be lost", 100 * (m.lower ? 2 - share : share), m.title, g->max_drop,
-         gate_unit(g));
+             gate_unit(g));
     return CLI_OK;
 }
 
@@ -242,8 +243,8 @@ bool gate_is_good(const gate *g) {
 
 void gate_say_missed(const gate *g) {
     if (g->o->gate.keep_score > 0)
-        log_note("%s is written, and --keep-score %g allows to lose no more than %.3g %s", g->o->out, g->o->gate.keep_score,
-             g->max_drop, gate_unit(g));
+        log_note("%s is written, and --keep-score %g allows to lose no more than %.3g %s", g->o->out,
+                 g->o->gate.keep_score, g->max_drop, gate_unit(g));
     else
         log_note("%s is written, and loses more than --max-drop %g allows", g->o->out, g->max_drop);
 }

@@ -45,5 +45,6 @@ bool meta_is_covered(const wick_checkpoint *file) {
 
 void meta_note(const wick_checkpoint *file, const char *path) {
     if (!meta_is_covered(file))
-        log_note("%s was written by an older Wick: its metadata has no checksum, and damage to it would not be seen", path);
+        log_note("%s was written by an older Wick: its metadata has no checksum, and damage to it would not be seen",
+                 path);
 }

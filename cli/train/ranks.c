@@ -247,7 +247,7 @@ static void tell_most(const training *t, const double *of, int ranks, double all
         if (of[r] > of[most]) most = r;
     if (of[most] > all * (1.0 / ranks + 0.01))
         log_note("rank %d has %.2f %% of them, and an even share is %.2f %%: %s takes each matrix as a whole", most,
-             100 * of[most] / all, 100.0 / ranks, options_text(t->o, "optimizer"));
+                 100 * of[most] / all, 100.0 / ranks, options_text(t->o, "optimizer"));
 }
 
 int ranks_tell_states(const training *t) {
@@ -255,7 +255,7 @@ int ranks_tell_states(const training *t) {
     if (!ranks_shard(t)) return CLI_OK;
     shards_bytes(t->c.model, &own, &all);
     log_note("the optimizer's states take %.4g MB of this rank, of %.4g MB: %.2f %%", own * 1e-6, all * 1e-6,
-         all > 0 ? 100 * own / all : 0);
+             all > 0 ? 100 * own / all : 0);
     const int ranks = wick_group_size(t->group);
     double *of = calloc((size_t)ranks, sizeof *of);
     const wick_status status = of ? wick_group_gather(t->group, &own, sizeof own, of) : WICK_ERR_NOMEM;
@@ -269,7 +269,7 @@ void ranks_tell_wire(const training *t) {
     const cli_options *o = t->o;
     if (ranks_alone(t) || !o->of_train.sum_mode || !training_powersgd(o) || t->optim.kind == WICK_SGD) return;
     log_note("--wire %s keeps parts of gradients back, and %s divides by their size: it may learn much slower than sgd",
-         o->of_train.wire, options_text(o, "optimizer"));
+             o->of_train.wire, options_text(o, "optimizer"));
 }
 
 void ranks_measure(training *t) {

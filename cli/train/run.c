@@ -348,8 +348,8 @@ int run_load(run *r) {
     if (code != CLI_OK) return code;
     const char *then = wick_checkpoint_meta(r->file, "wick.numerics"), *now = wick_context_numerics(r->c->ctx);
     if (then && strcmp(then, now) != 0)
-        log_note("the run was started with the numerics %s, and goes on with %s: it will not end in the same bits", then,
-             now);
+        log_note("the run was started with the numerics %s, and goes on with %s: it will not end in the same bits",
+                 then, now);
     wick_status status = wick_checkpoint_load(r->file, r->c->model, true);
     wick_checkpoint_free(&r->file);
     if (status == WICK_OK) return CLI_OK;

@@ -460,7 +460,7 @@ static wick_status take_identities(wick_context *ctx, const char *data, const ch
     }
     if (!test && !so->told)
         log_note("%s: %lld of its %lld identities, by a hash of their names, are held out as test", data,
-             (long long)wick_dataset_classes(parts[1]), (long long)source_identities(o->set));
+                 (long long)wick_dataset_classes(parts[1]), (long long)source_identities(o->set));
     o->base = o->whole, o->whole = o->set; /* freed in this order */
     o->set = parts[test], o->rest = parts[!test];
     return WICK_OK;

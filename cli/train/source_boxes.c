@@ -138,18 +138,18 @@ static void tell(const char *data, const box_place *place, const box_set *s, con
         bare += !s->pictures[i].n;
         other += b->sizes[2 * i] != b->dims[1] || b->sizes[2 * i + 1] != b->dims[2];
     }
-    log_note("%s: %lld picture%s with %lld box%s of %d class%s, by %s; at most %lld in a picture", data, (long long)s->n,
-         plural(s->n), (long long)s->n_boxes, s->n_boxes == 1 ? "" : "es", s->n_classes, s->n_classes == 1 ? "" : "es",
-         box_forms[place->form], (long long)b->most);
+    log_note("%s: %lld picture%s with %lld box%s of %d class%s, by %s; at most %lld in a picture", data,
+             (long long)s->n, plural(s->n), (long long)s->n_boxes, s->n_boxes == 1 ? "" : "es", s->n_classes,
+             s->n_classes == 1 ? "" : "es", box_forms[place->form], (long long)b->most);
     if (other)
         log_note("%lld pictures are %s to %lld x %lld pixels, and their boxes with them", (long long)other,
-             letterbox ? "fitted, with grey bars," : "stretched", (long long)b->dims[1], (long long)b->dims[2]);
+                 letterbox ? "fitted, with grey bars," : "stretched", (long long)b->dims[1], (long long)b->dims[2]);
     if (bare)
         log_note("%lld picture%s no box: nothing is to be found there", (long long)bare, bare == 1 ? " has" : "s have");
     if (s->crowds) log_note("%lld boxes around crowds are left out", (long long)s->crowds);
     if (cut)
         log_note("%lld box%s out of the picture by up to a pixel, and %s cut off at its edge", (long long)cut,
-             cut == 1 ? " reaches" : "es reach", cut == 1 ? "is" : "are");
+                 cut == 1 ? " reaches" : "es reach", cut == 1 ? "is" : "are");
     if (s->others[0]) log_note("%s: columns that are passed over: %s", place->file, s->others);
 }
 

@@ -146,9 +146,10 @@ static wick_status settle_column(const heads_reader *r, head *h, const found *f)
     if (status == WICK_OK && h->kind == HEAD_AUTO) {
         h->kind = source_are_targets(&look) ? HEAD_NUMBERS : HEAD_CLASSES;
         if (h->kind == HEAD_NUMBERS)
-            log_note("%s: \"%.100s\" has %s (%lld different ones, from %.6g to %.6g): it is learned as a number", r->path,
-                 h->name, look.whole ? "almost as many numbers as a measurement has" : "numbers that are not whole",
-                 (long long)look.classes, look.low, look.high);
+            log_note("%s: \"%.100s\" has %s (%lld different ones, from %.6g to %.6g): it is learned as a number",
+                     r->path, h->name,
+                     look.whole ? "almost as many numbers as a measurement has" : "numbers that are not whole",
+                     (long long)look.classes, look.low, look.high);
     }
     if (status == WICK_OK && h->kind == HEAD_LABELS && !are_zero_or_one(f))
         status = refuse(r, h, "has other numbers than 0 and 1: a label is there, or not");
@@ -299,13 +300,13 @@ static void say(const heads_reader *r, const int64_t *missing) {
         const head *h = &r->heads->list[i];
         static const char *const nouns[] = {"", "class", "number", "label"};
         log_note("head \"%.100s\": %lld %s%s, weight %g", h->name, (long long)h->n, nouns[h->kind],
-             h->n == 1                 ? ""
-             : h->kind == HEAD_CLASSES ? "es"
-                                       : "s",
-             h->weight);
+                 h->n == 1                 ? ""
+                 : h->kind == HEAD_CLASSES ? "es"
+                                           : "s",
+                 h->weight);
         if (missing[i])
-            log_note("%s: %lld of %lld rows say nothing of \"%.100s\": they have no part in its loss and scores", r->path,
-                 (long long)missing[i], (long long)r->rows, h->name);
+            log_note("%s: %lld of %lld rows say nothing of \"%.100s\": they have no part in its loss and scores",
+                     r->path, (long long)missing[i], (long long)r->rows, h->name);
     }
 }
 

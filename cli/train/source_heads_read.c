@@ -132,8 +132,8 @@ static wick_status open_pictures(const table_reader *t, const char *files, owned
     if (status != WICK_OK) return status;
     if (!t->r.known)
         log_note("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "
-             "counts",
-             t->r.path, files);
+                 "counts",
+                 t->r.path, files);
     return source_make_pictures(ctx, t->r.path, plain, files, o);
 }
 

@@ -214,8 +214,8 @@ static void tell_strangers(const char *path, const strangers *s) {
     for (int k = 0; out && k < s->kinds; k++) fputs(k ? " '" : "'", out), put_letter(out, s->code[k]), fputc('\'', out);
     if (out && fclose(out) == 0)
         log_note("%s: %lld characters of its texts are none that the model learned, each of which counts as wrong, and "
-             "their texts for nothing in the loss: %s%s",
-             path, (long long)s->count, text, s->kinds == TOLD ? " ..." : "");
+                 "their texts for nothing in the loss: %s%s",
+                 path, (long long)s->count, text, s->kinds == TOLD ? " ..." : "");
     free(text);
 }
 
@@ -430,7 +430,7 @@ wick_status source_open_lines(wick_context *ctx, const char *path, const char *s
     if (status == WICK_OK) status = make(ctx, path, &table, so, &c, o);
     if (status == WICK_OK && first)
         log_note("%s: %lld %s with texts of %lld different characters, %lld at most", path, (long long)table.n,
-             c.sound ? "recordings" : "pictures", (long long)c.n, (long long)c.longest);
+                 c.sound ? "recordings" : "pictures", (long long)c.n, (long long)c.longest);
     if (status == WICK_OK && !(o->coding = write_coding(&c))) status = no_memory(ctx, path);
     free(c.letters);
     text_table_free(&table);

@@ -185,8 +185,8 @@ static wick_status tell(wick_context *ctx, const char *data, const maps *m, cons
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: nothing is known of any pixel of its maps", data);
     if (quiet) return WICK_OK;
     log_note("%s: %lld pictures with a %s for each pixel, from %.5g to %.5g%s%s%s", data, (long long)m->n, f->name,
-         (double)low, (double)high, f->unit[0] ? " " : "", f->unit,
-         said ? "" : ", as they are in the files; a file maps.txt with lines \"scale\", \"unit\" says otherwise");
+             (double)low, (double)high, f->unit[0] ? " " : "", f->unit,
+             said ? "" : ", as they are in the files; a file maps.txt with lines \"scale\", \"unit\" says otherwise");
     if (unknown)
         log_note("nothing is known of %.2f %% of the pixels, which don't count", 100 * (double)unknown / (double)all);
     return WICK_OK;

@@ -178,9 +178,10 @@ static wick_status learn_keys(wick_context *ctx, const char *data, census *s, ma
             snprintf(k->names[i], NAME, "#%06x", s->colour[i]);
         }
         k->n = k->classes = s->n;
-        log_note("%s: its masks have %d colours, each of which is a class; a file classes.txt with lines NAME RED GREEN "
-             "BLUE names them",
-             data, s->n);
+        log_note(
+            "%s: its masks have %d colours, each of which is a class; a file classes.txt with lines NAME RED GREEN "
+            "BLUE names them",
+            data, s->n);
     } else {
         int most = -1, present = 0;
         for (int v = 0; v < 255; v++)
@@ -197,7 +198,8 @@ static wick_status learn_keys(wick_context *ctx, const char *data, census *s, ma
         else {
             k->classes = most + 1;
             if (present < most + 1)
-                log_note("%s: of the classes 0 to %d the training has %d: no pixel is of the others", data, most, present);
+                log_note("%s: of the classes 0 to %d the training has %d: no pixel is of the others", data, most,
+                         present);
         }
         for (int c = 0; c < k->classes; c++) snprintf(k->names[c], NAME, "%d", c);
     }
@@ -330,7 +332,7 @@ static void tell(const char *data, const masks *m, const mask_keys *k) {
     size_t ignored = 0;
     for (size_t i = 0; i < all; i++) ignored += m->labels[i] == 255;
     log_note("%s: %lld pictures with masks of %d classes%s", data, (long long)m->n, k->classes,
-         ignored ? "" : "; no pixel is ignored");
+             ignored ? "" : "; no pixel is ignored");
     if (ignored)
         log_note("%.2f %% of the pixels are of no class, and count for nothing", 100 * (double)ignored / (double)all);
 }

@@ -197,7 +197,8 @@ wick_status source_open_pairs(wick_context *ctx, const char *data, const char *s
                                 "%s: has pairs of pictures, and the model learned from other data", path)
             : read_table(ctx, path, text, so->separator, p);
     if (status == WICK_OK && !so->coding && !so->told)
-        log_note("%s: %lld pairs of pictures, with the box in the second of what the first shows", path, (long long)p->n);
+        log_note("%s: %lld pairs of pictures, with the box in the second of what the first shows", path,
+                 (long long)p->n);
     static const char *const names[] = {"place", "width", "height"};
     if (status == WICK_OK) status = source_keep_names(ctx, path, names, 3, o);
     if (status == WICK_OK && !(o->coding = strdup(coding)))

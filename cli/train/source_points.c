@@ -168,22 +168,21 @@ static void tell(const char *path, const point_table *t, const pointed *p, bool 
         other += p->sizes[2 * i] != p->dims[1] || p->sizes[2 * i + 1] != p->dims[2];
         parts += t->rows[i].boxed;
     }
-    log_note("%s: %lld %s%s with %d points each%s%s", path, (long long)t->n, parts ? "annotation" : "picture", plural(t->n),
-         t->points,
-         t->others[0] ? "; columns that are passed over: " : "", t->others);
+    log_note("%s: %lld %s%s with %d points each%s%s", path, (long long)t->n, parts ? "annotation" : "picture",
+             plural(t->n), t->points, t->others[0] ? "; columns that are passed over: " : "", t->others);
     if (t->bare)
         log_note("%lld annotation%s without a point, of a crowd or of things without points, %s left out",
-             (long long)t->bare, plural(t->bare), t->bare == 1 ? "is" : "are");
+                 (long long)t->bare, plural(t->bare), t->bare == 1 ? "is" : "are");
     if (parts)
         log_note("%lld of them %s the part of a picture that is in the box, and an eighth of it on each side",
-             (long long)parts, parts == 1 ? "is" : "are");
+                 (long long)parts, parts == 1 ? "is" : "are");
     if (other)
         log_note("%lld pictures are %s to %lld x %lld pixels, and their points with them", (long long)other,
-             letterbox ? "fitted, with grey bars," : "stretched", (long long)p->dims[1], (long long)p->dims[2]);
+                 letterbox ? "fitted, with grey bars," : "stretched", (long long)p->dims[1], (long long)p->dims[2]);
     if (t->missing) log_note("%lld of the points are not there, and count for nothing", (long long)t->missing);
     if (outside)
         log_note("%lld of the points lie outside of their pictures, and count as those that are not there",
-             (long long)outside);
+                 (long long)outside);
 }
 
 bool source_is_pointed(const wick_dataset *d) {

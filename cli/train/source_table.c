@@ -21,10 +21,11 @@ bool source_are_targets(const class_look *l) {
 }
 
 void source_tell_targets(const char *path, const char *column, const class_look *l) {
-    log_note("%s: \"%.100s\" has %s (%lld different ones in %lld rows, from %.6g to %.6g): it is learned as a number, by "
-         "regression; --task classify makes a class of each",
-         path, column, l->whole ? "almost as many numbers as a measurement has" : "numbers that are not whole",
-         (long long)l->classes, (long long)l->samples, l->low, l->high);
+    log_note(
+        "%s: \"%.100s\" has %s (%lld different ones in %lld rows, from %.6g to %.6g): it is learned as a number, by "
+        "regression; --task classify makes a class of each",
+        path, column, l->whole ? "almost as many numbers as a measurement has" : "numbers that are not whole",
+        (long long)l->classes, (long long)l->samples, l->low, l->high);
 }
 
 wick_status source_check_names(wick_context *ctx, const char *path, const char *column, const class_look *l) {
@@ -222,7 +223,7 @@ wick_status source_open_table(wick_context *ctx, const char *path, const source_
     if (status != WICK_OK || !has) return status;
     if (!so->coding)
         log_note("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "
-             "counts",
-             path, files);
+                 "counts",
+                 path, files);
     return source_make_pictures(ctx, path, plain, files, o);
 }

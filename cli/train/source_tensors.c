@@ -600,7 +600,8 @@ wick_status source_open_tensors(wick_context *ctx, const char *path, const char 
     for (int k = 0; k < inputs; k++) strcat(strcat(names, k ? "," : ""), known[k].name);
     p.inputs = inputs ? names : !so->coding && so->inputs && *so->inputs ? so->inputs : NULL;
     if (parted) p.split = find_split(file, split, &o->divided);
-    if (o->divided && strcmp(split, "all") == 0) log_note("%s: has train and test in it: those of test are taken", path);
+    if (o->divided && strcmp(split, "all") == 0)
+        log_note("%s: has train and test in it: those of test are taken", path);
     wick_scope *scope = wick_scope_open(ctx);
     status = scope ? take_columns(ctx, &p, so, o) : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     if (scope) wick_scope_close(&scope);

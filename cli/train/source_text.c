@@ -194,9 +194,9 @@ static wick_status learn(wick_context *ctx, const char *path, const source_optio
     if (ok) c->length = so->length > 0 ? so->length : usual_length(t, c);
     if (!ok || !c->length) return no_memory(ctx, path);
     log_note("%s: %lld texts as %s, %lld of them kept apart (as many as %s), %lld places each", path, (long long)t->n,
-         kinds[c->kind], (long long)vocabulary_size(c->words),
-         c->kind == VOCABULARY_BYTES ? "there are bytes" : "occur twice, with padding and unknown ones",
-         (long long)c->length);
+             kinds[c->kind], (long long)vocabulary_size(c->words),
+             c->kind == VOCABULARY_BYTES ? "there are bytes" : "occur twice, with padding and unknown ones",
+             (long long)c->length);
     return WICK_OK;
 }
 
@@ -258,8 +258,8 @@ static wick_status fill(wick_context *ctx, const char *path, const text_table *t
     }
     if (cut)
         log_note(t->tags ? "%s: %lld texts are longer than %lld words: each is taken in pieces"
-                     : "%s: %lld texts are longer than %lld tokens: what is behind is left out",
-             path, (long long)cut, (long long)t->length);
+                         : "%s: %lld texts are longer than %lld tokens: what is behind is left out",
+                 path, (long long)cut, (long long)t->length);
     return WICK_OK;
 }
 
@@ -338,7 +338,8 @@ wick_status source_open_text(wick_context *ctx, const char *path, const char *sp
     if (parted && !table.parted && strcmp(split, "all") != 0) {
         const bool test = strcmp(split, "test") == 0;
         text_table_take_fifth(&table, &columns, test);
-        if (!so->told && !so->coding) log_note("%s: a fifth of the texts, by a hash of each, is held out as test", path);
+        if (!so->told && !so->coding)
+            log_note("%s: a fifth of the texts, by a hash of each, is held out as test", path);
         if (!table.n || (!test && strcmp(split, "train") != 0))
             status = wick_context_fail(ctx, WICK_ERR_IO, "%s: has no part called %s", path, split);
     }

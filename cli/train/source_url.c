@@ -193,7 +193,8 @@ static wick_status fetch(wick_context *ctx, const char *data, char **place) {
     if (status == WICK_OK) {
         wick_remote_stats is;
         wick_remote_get_stats(remote, &is);
-        log_note("%s: %d file%s, %.3g MB fetched, kept in %s", data, u->n, plural(u->n), (double)is.received / 1e6, folder);
+        log_note("%s: %d file%s, %.3g MB fetched, kept in %s", data, u->n, plural(u->n), (double)is.received / 1e6,
+                 folder);
         int n;
         const char *name = name_in(u->of[0], &n);
         const bool one = !strchr(data, '{');

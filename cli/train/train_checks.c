@@ -254,9 +254,10 @@ static int read_pairs(training *t, wick_loader_options *loading) {
                         "--pairs %s:%s says it, --pairs none that all stay what they are",
                         o->transform, t->c.class_names[0], t->c.class_names[1]);
     if (!*o->of_train.pairs)
-        log_note("in a mirror %lld pair%s of points change%s places, by their names: %s and %s%s", (long long)t->pairs.n,
-             plural(t->pairs.n), t->pairs.n == 1 ? "s" : "", t->c.class_names[t->pairs.at[0][0]],
-             t->c.class_names[t->pairs.at[0][1]], t->pairs.n > 1 ? " ..." : "");
+        log_note("in a mirror %lld pair%s of points change%s places, by their names: %s and %s%s",
+                 (long long)t->pairs.n, plural(t->pairs.n), t->pairs.n == 1 ? "s" : "",
+                 t->c.class_names[t->pairs.at[0][0]], t->c.class_names[t->pairs.at[0][1]],
+                 t->pairs.n > 1 ? " ..." : "");
     loading->pairs = (const int64_t(*)[2])t->pairs.at;
     loading->n_pairs = t->pairs.n;
     return CLI_OK;

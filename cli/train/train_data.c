@@ -110,8 +110,8 @@ static int open_samples(training *t) {
         return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
     if (t->test && !wick_dataset_count(t->test)) {
         const int64_t n = wick_dataset_count(t->train);
-        log_note("%s: %lld %s%s %s too few to hold any out as test", data, (long long)n, source_noun(t->train), plural(n),
-             n == 1 ? "is" : "are");
+        log_note("%s: %lld %s%s %s too few to hold any out as test", data, (long long)n, source_noun(t->train),
+                 plural(n), n == 1 ? "is" : "are");
         wick_dataset_free(&t->test);
     }
     return CLI_OK;
@@ -127,7 +127,7 @@ static int hold_out(training *t, double share) {
     const bool embed = task_asked(t->o) == TASK_EMBED;
     if (embed && source_identities(t->train) < 4) {
         log_note("%lld identities are too few to hold any out for validation: the model will have no threshold",
-             (long long)source_identities(t->train));
+                 (long long)source_identities(t->train));
         return CLI_OK;
     }
     wick_status status = source_cut(t->ctx, t->train, share,
@@ -150,12 +150,13 @@ static int hold_out(training *t, double share) {
     t->whole = t->train;
     t->train = parts[0], t->valid = parts[1];
     if (embed)
-        log_note("%lld of the %lld training identities are held out for validation, which chooses the best epoch and the "
-             "threshold",
-             (long long)wick_dataset_classes(parts[1]), (long long)source_identities(t->whole));
+        log_note(
+            "%lld of the %lld training identities are held out for validation, which chooses the best epoch and the "
+            "threshold",
+            (long long)wick_dataset_classes(parts[1]), (long long)source_identities(t->whole));
     log_note(window ? "the last %lld of the %lld training %ss are held out for validation, which chooses the best epoch"
-                : "%lld of the %lld training %ss are held out for validation, which chooses the best epoch",
-         held, (long long)wick_dataset_count(t->whole), noun);
+                    : "%lld of the %lld training %ss are held out for validation, which chooses the best epoch",
+             held, (long long)wick_dataset_count(t->whole), noun);
     return CLI_OK;
 }
 
@@ -173,7 +174,7 @@ static int open_other(training *t, const char *part) {
     if (!count) return log_fail(CLI_BAD_FILE, "--validation: there is no %s", source_noun(t->train));
     if (part)
         log_note("%s has %lld %s%s for validation (%s), which chooses the best epoch", o->data, count,
-             source_noun(t->valid), plural(count), part);
+                 source_noun(t->valid), plural(count), part);
     return CLI_OK;
 }
 
@@ -203,7 +204,7 @@ static int open_validation(training *t) {
     const bool asked = given || again || o->of_train.patience || training_is_plateau(o) || task_asked(o) == TASK_EMBED;
     if (asked || share * (double)count >= FEWEST) return hold_out(t, share);
     log_note("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
-         (long long)count, source_noun(t->train), plural(count), o->of_train.validation);
+             (long long)count, source_noun(t->train), plural(count), o->of_train.validation);
     return options_replace(o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 

@@ -67,24 +67,26 @@ void training_report(const training *t) {
     char number[32];
     if (stop_early(t))
         log_note("stopped early: %lld epoch%s without a better %s", (long long)state->stale, plural(state->stale),
-             training_best_of(t));
+                 training_best_of(t));
     if (!training_by_loss(t))
-        log_note("%lld step%s in %.1f s; best %s %.2f %% (%s) in epoch %lld", (long long)state->step, plural(state->step),
-             state->seconds, training_best_of(t), state->best * 100, chosen_by, (long long)state->best_epoch);
+        log_note("%lld step%s in %.1f s; best %s %.2f %% (%s) in epoch %lld", (long long)state->step,
+                 plural(state->step), state->seconds, training_best_of(t), state->best * 100, chosen_by,
+                 (long long)state->best_epoch);
     else
-        log_note("%lld step%s in %.1f s; least loss %.4f (%s) in epoch %lld", (long long)state->step, plural(state->step),
-             state->seconds, state->best_loss, chosen_by, (long long)state->best_epoch);
+        log_note("%lld step%s in %.1f s; least loss %.4f (%s) in epoch %lld", (long long)state->step,
+                 plural(state->step), state->seconds, state->best_loss, chosen_by, (long long)state->best_epoch);
     if (isfinite(state->test_loss) && strcmp(chosen_by, "test") != 0)
         log_note("test, looked at %s, with the weights of epoch %lld: %s %s, loss %.4f",
-             state->looks < 2 ? "once" : "more than once, each time that the run ended", (long long)state->best_epoch,
-             t->c.task->score_title, training_score_text(t, state->test_accuracy, number), state->test_loss);
+                 state->looks < 2 ? "once" : "more than once, each time that the run ended",
+                 (long long)state->best_epoch, t->c.task->score_title,
+                 training_score_text(t, state->test_accuracy, number), state->test_loss);
     double scale = 1;
     int64_t skipped = 0;
     const bool scaled = t->o->precision == WICK_PRECISION_F16 && t->t.optimizer &&
                         wick_optimizer_scale(t->t.optimizer, &scale, &skipped) == WICK_OK;
     if (scaled)
         log_note("%lld update%s skipped, whose gradients overflowed f16; the loss scale is %g now", (long long)skipped,
-             plural(skipped), scale);
+                 plural(skipped), scale);
     if (!t->o->json) {
         printf("%s\n", t->r.best);
         if (t->quantized.metric.key) printf("%s\n", t->quantized.path);
@@ -153,10 +155,10 @@ int training_nothing_left(training *t) {
     if (code != CLI_OK) return code;
     if (epoch >= epochs)
         log_note("already trained for %lld epoch%s; --epochs %lld adds nothing: give more than %lld to go on", epoch,
-             plural(epoch), epochs, epoch);
+                 plural(epoch), epochs, epoch);
     else
-        log_note("already stopped in epoch %lld of %lld: nothing to do; give --patience above %lld to go on", epoch, epochs,
-             stale);
+        log_note("already stopped in epoch %lld of %lld: nothing to do; give --patience above %lld to go on", epoch,
+                 epochs, stale);
     t->log.path = training_log_path(t);
     training_report(t);
     return CLI_OK;

@@ -43,7 +43,7 @@ int weights_load(wick_model *model, const cli_options *o) {
                             log_why(ctx, status));
         else
             log_note("%d state%s from %s, %d left as they were", report.loaded, plural(report.loaded), o->weights,
-                 report.kept);
+                     report.kept);
     }
     free(text);
     return code;

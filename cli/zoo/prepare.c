@@ -221,7 +221,7 @@ static int make(zoo_prep *p, const char *manifest) {
     for (int k = 0; k < ZOO_PARTS; k++) {
         if (code == CLI_OK && p->parts[k].samples)
             log_note("  %s: %lld samples of %lld %s", p->parts[k].name, (long long)p->parts[k].samples,
-                 (long long)p->parts[k].n, p->groups);
+                     (long long)p->parts[k].n, p->groups);
         free(p->parts[k].groups);
     }
     return code;

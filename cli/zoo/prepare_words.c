@@ -220,7 +220,7 @@ static int check_families(const char *folder, const shelf *fonts) {
         return log_fail(CLI_BAD_FILE, "%s: has %d of the families that are learned from, and %d are needed", folder,
                         learned, ENOUGH);
     log_note("  %lld faces; %d of the %d families that may be learned from are there", (long long)fonts->n, learned,
-         FAMILIES - HELD_OUT);
+             FAMILIES - HELD_OUT);
     return CLI_OK;
 }
 

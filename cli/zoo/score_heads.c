@@ -87,7 +87,7 @@ int zoo_score_heads(const zoo_model *m, const evaluator *e, const wick_dataset *
         if (code == CLI_OK) code = value_of(&trivial, &w, &baseline);
         if (code != CLI_OK) break;
         log_note("  %s: %s %.4g, wanted at %s %.4g, without a network %.4g", w.head, w.score, got,
-             lower(&w) ? "most" : "least", w.value, baseline);
+                 lower(&w) ? "most" : "least", w.value, baseline);
         r->score = isnan(got) ? 0 : fmin(r->score, share_of(&w, got));
         r->baseline = isnan(baseline) ? 0 : fmin(r->baseline, share_of(&w, baseline));
     }

@@ -25,7 +25,7 @@
       "element operations of a task of an elementwise program or a reduction, about")                                  \
     X(fused_block_bytes, 24576, 4096, 1 << 20, "bytes of the blocks that an elementwise program works on at once")     \
     X(stream_bytes, 32 << 20, 64 << 10, (int64_t)1 << 40,                                                              \
-      "bytes of a result from which on it is written by nontemporal stores")                                                 \
+      "bytes of a result from which on it is written by nontemporal stores")                                           \
     X(int8_task_work, 3200000, 50000, 100000000, "multiply-adds of a task of a product of bytes, about")               \
     X(steal_tasks, 1, 1, 4096, "tasks left of another thread's share from which on a thread takes of them")            \
     X(chunk_tasks, 64, 1, 4096, "tasks that a thread takes at once, or a sixteenth of its share if that is less")

@@ -716,8 +716,8 @@ TEST(depthwise_lines_have_the_bits_of_each_alone) {
             }
 }
 
-/* Results that are written by nontemporal stores, from the smallest on that a tuning lets be: with the bits of those that
- * stay in them. */
+/* Results that are written by nontemporal stores, from the smallest on that a tuning lets be: with the bits of those
+ * that stay in them. */
 TEST(depthwise_results_that_no_cache_would_keep_agree) {
     static const int channels[] = {8, 16, 24, 32, 48, 128};
     const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1});

@@ -760,8 +760,8 @@ TEST(an_output_over_an_input_that_is_read_later_waits) {
     for (int i = 0; i < N; i++) CHECK(p[i] == (float)i - 0.5f && q[i] == 2 * (float)i - 0.5f);
 }
 
-/* Outputs that no cache holds are stored nontemporally: the same bits at any alignment, nothing around them touched, and not
- * over an input. */
+/* Outputs that no cache holds are stored nontemporally: the same bits at any alignment, nothing around them touched,
+ * and not over an input. */
 TEST(streamed_outputs_are_the_same) {
     enum { N = (32 << 20) / 4 + 5003 };
     float *a = malloc(sizeof *a * N), *b = malloc(sizeof *b * N), *y = malloc(sizeof *y * (N + 2));

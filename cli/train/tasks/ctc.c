@@ -209,13 +209,14 @@ static void print(const evaluator *e) {
     if (n->n_wrong) printf("\nread wrong, the first:\n");
     for (int i = 0; i < n->n_wrong; i++)
         log_print("  #%lld \"%s\" is read \"%s\"\n", (long long)n->wrong[i].index, n->wrong[i].is, n->wrong[i].read);
-    log_note("%lld characters in %lld words and %lld texts; %lld edits of characters, %lld of words make one of the other",
-         (long long)n->letters, (long long)n->words, (long long)n->texts, (long long)n->letter_edits,
-         (long long)n->word_edits);
+    log_note(
+        "%lld characters in %lld words and %lld texts; %lld edits of characters, %lld of words make one of the other",
+        (long long)n->letters, (long long)n->words, (long long)n->texts, (long long)n->letter_edits,
+        (long long)n->word_edits);
     if (n->impossible)
         log_note("%lld texts need more steps than the %lld that the network gives: they can't be read, and count for "
-             "nothing in the loss",
-             (long long)n->impossible, (long long)e->c->steps);
+                 "nothing in the loss",
+                 (long long)n->impossible, (long long)e->c->steps);
 }
 
 static void print_json(const evaluator *e, json *j) {

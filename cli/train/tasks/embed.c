@@ -221,12 +221,13 @@ static void print(const evaluator *e) {
     pair_scores s;
     if (score(e, &s) != CLI_OK) return;
     log_note("%lld pairs of %lld samples, %lld of them of one identity; equal errors at a similarity of %.4f",
-         (long long)s.pairs, (long long)s.samples, (long long)s.same, s.equal);
+             (long long)s.pairs, (long long)s.samples, (long long)s.same, s.equal);
     if (isnan(s.threshold))
         log_note("the training held out no identities for validation: the model has no threshold");
     else
-        log_note("accepts and rejects go by the model's threshold, %.4f, which was chosen on the validation's identities",
-             s.threshold);
+        log_note(
+            "accepts and rejects go by the model's threshold, %.4f, which was chosen on the validation's identities",
+            s.threshold);
 }
 static void print_json(const evaluator *e, json *j) {
     pair_scores s;

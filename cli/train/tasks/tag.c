@@ -78,7 +78,7 @@ static int measure(const evaluator *e, evaluation *r) {
 static void print(const evaluator *e) {
     places_print(e, "words");
     log_note("%lld spans, of which %lld were found; %lld were taken to be some", (long long)e->spans.support,
-         (long long)e->spans.correct, (long long)e->spans.predicted);
+             (long long)e->spans.correct, (long long)e->spans.predicted);
 }
 static void print_json(const evaluator *e, json *j) {
     json_open(j, "spans", '{');

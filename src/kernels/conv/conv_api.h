@@ -35,7 +35,7 @@ typedef struct wick_convolution {
     bool few;   /* FORWARD: few channels to few outputs, from planes */
     bool whole; /* DATA with a stride: all phases at once */
     bool runs;  /* depthwise: units make pixels that lie one after the other */
-    bool nontemporal;  /* depthwise: results are written by nontemporal stores, since nothing of them would stay there */
+    bool nontemporal; /* depthwise: results are written by nontemporal stores, since nothing of them would stay there */
     bool ahead; /* depthwise: what is read next is asked for, since it may come from memory */
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;

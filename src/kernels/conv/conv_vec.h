@@ -342,8 +342,8 @@ enum { CONV_STRIPS = WICK_TIER_ID > 1 };
 /* Three rows of three taps, n outputs of each line, whole vectors of channels: a strip down the lines, each line with
  * all channels. Reads of n pixels are then contiguous, which the prefetcher follows, and stay in L1 for the next line.
  * Going by one vector of channels at a time would instead meet stores a multiple of 4 KB from its loads. What a line
- * needs is in local variables, so that no store can alias it. from_dram: the next line's source is prefetched first, all at
- * once, and results may be stored nontemporally. n, step and from_dram are constants at every call. */
+ * needs is in local variables, so that no store can alias it. from_dram: the next line's source is prefetched first,
+ * all at once, and results may be stored nontemporally. n, step and from_dram are constants at every call. */
 GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t at, int64_t channels, const int n,
                                         const int step, const bool from_dram) {
     const int64_t pixel = r->src_pixel, from = (r->lo + at * step) * pixel, w_tap = r->w_tap, dst_pixel = r->dst_pixel,
@@ -413,10 +413,10 @@ GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t 
 }
 
 /* Most rows are in blocks of 7 or 8. */
-#define CONV_STRIP(n, step, from_dram)                                                                                       \
-    static __attribute__((noinline)) void CONV_NAME(strip_##n##_##step##_##from_dram)(const wick_depthwise_row_of *r,        \
-                                                                                int64_t at, int64_t channels) {        \
-        if (CONV_STRIPS) CONV_NAME(three_strip)(r, at, channels, n, step, from_dram);                                        \
+#define CONV_STRIP(n, step, from_dram)                                                                                 \
+    static __attribute__((noinline)) void CONV_NAME(strip_##n##_##step##_##from_dram)(const wick_depthwise_row_of *r,  \
+                                                                                      int64_t at, int64_t channels) {  \
+        if (CONV_STRIPS) CONV_NAME(three_strip)(r, at, channels, n, step, from_dram);                                  \
     }
 CONV_STRIP(7, 1, false)
 CONV_STRIP(8, 1, false)
@@ -445,7 +445,8 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
                                       int64_t channels) = {{CONV_NAME(strip_7_1_false), CONV_NAME(strip_8_1_false)},
                                                            {CONV_NAME(strip_7_2_false), CONV_NAME(strip_8_2_false)},
                                                            {CONV_NAME(strip_7_2_true), CONV_NAME(strip_8_2_true)}};
-    const bool from_dram = r->ahead || r->nontemporal, strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && from_dram);
+    const bool from_dram = r->ahead || r->nontemporal,
+               strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && from_dram);
     if (strip) strips[step == 2 ? 1 + from_dram : 0][n >= 7 ? n - 7 : 0](r, at, wholes);
     for (int64_t channel = strip ? wholes : 0; channel < wholes; channel += CONV_NAME(L))
         CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, step == 1, false, false);

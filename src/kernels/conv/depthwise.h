@@ -73,7 +73,7 @@ typedef struct wick_depthwise_row_of {
     int64_t ahead;
     /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. */
     void *line; /* of as many taps and channels */
-    bool from_dram;   /* L2 does not keep the images */
+    bool from_dram; /* L2 does not keep the images */
 } wick_depthwise_row_of;
 
 #endif

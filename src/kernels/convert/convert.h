@@ -12,12 +12,13 @@ typedef struct wick_convert_table {
     /* back: halves and f8 round to nearest even, narrow integers wrap; f8 does not saturate */
     wick_convert_fn store[WICK_DTYPE_COUNT];
     wick_convert_fn cast[WICK_CTYPE_COUNT][WICK_CTYPE_COUNT]; /* [from][to]; NULL: the same type */
-    /* memcpy by nontemporal stores, to memory that is not read soon; wick_stream_end comes before another thread is told */
+    /* memcpy by nontemporal stores, to memory that is not read soon; wick_stream_end comes before another thread is
+     * told */
     void (*stream)(void *dst, const void *src, size_t bytes);
     /* dst[i] = *value, n elements of elem bytes (1, 4, 8) */
     void (*fill)(int elem, void *dst, const void *value, size_t n);
-    /* dst[i * d_step + k] = src[i + k * s_step]: rows x cols elements of elem bytes (1, 2, 4, 8); by nontemporal stores where
-     * that can be, then wick_stream_end comes before another thread is told */
+    /* dst[i * d_step + k] = src[i + k * s_step]: rows x cols elements of elem bytes (1, 2, 4, 8); by nontemporal stores
+     * where that can be, then wick_stream_end comes before another thread is told */
     void (*transpose)(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols,
                       bool nontemporal);
 } wick_convert_table;

@@ -437,7 +437,8 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
     }
     const float *from = (const float *)(const void *)m->reg[x], *with = (const float *)(const void *)m->reg[g],
                 mean = of > 0 ? *(const float *)(const void *)m->reg[1] : 0;
-    const int64_t most = r->l->from_dram ? WICK_MAX(1, WICK_ASK_BYTES / (chunk * (int64_t)sizeof *from * (1 + (g != x)))) : n;
+    const int64_t most =
+        r->l->from_dram ? WICK_MAX(1, WICK_ASK_BYTES / (chunk * (int64_t)sizeof *from * (1 + (g != x)))) : n;
     for (int64_t k = 0, part; k < n; k += part) {
         part = WICK_MIN(most, n - k);
         if (r->l->from_dram) wick_ask_ahead(from + k * chunk, part * chunk * (int64_t)sizeof *from);

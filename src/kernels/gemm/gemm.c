@@ -194,9 +194,9 @@ static void gemm_cut_few_rows(wick_gemm *g, const gemm_view *v, const wick_tunin
     const bool by_rows = v->b_col == 1, from_dram = gemm_is_far(q, v, tuning);
     int64_t across = WICK_MIN(thin_tasks(v, tuning),
                               by_rows && from_dram ? wick_ceil_div(v->n * q->elem, gemm_bytes(q, v) <= l3_share(tuning)
-                                                                                 ? WICK_GEMM_SWEEP_NEAR
-                                                                                 : WICK_GEMM_SWEEP_TASK)
-                                             : wick_ceil_div(v->n, q->lanes));
+                                                                                       ? WICK_GEMM_SWEEP_NEAR
+                                                                                       : WICK_GEMM_SWEEP_TASK)
+                                                   : wick_ceil_div(v->n, q->lanes));
     do g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v->n, across), q->lanes);
     /* the last one's columns fill a vector */
     while (!by_rows && (v->n - 1) % g->nc + 1 < q->columns && across-- > 1);

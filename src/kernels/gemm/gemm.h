@@ -22,7 +22,7 @@ typedef struct wick_gemm_tile {
     const void *b;           /* rows contiguous, without masks readable to a whole number of vectors */
     int64_t b_row;           /* gemv_columns, gemv_panels: the distance of columns, of panels */
     int64_t k_block;         /* gemv_columns: k is summed in blocks of this many */
-    bool from_dram;                /* thin kernels: B is in no near cache; tiles: C is in none, and asked for first */
+    bool from_dram;          /* thin kernels: B is in no near cache; tiles: C is in none, and asked for first */
     void *c;
     int64_t c_row, c_col;
     const void *ahead;  /* tiles: what is wanted soon: a line of it is asked for with each step of k, */

@@ -336,9 +336,8 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
         int64_t j = 0;
 #if !GEMM_SQUARES
         const int groups = rows == 1 ? GROUPS : 2; /* two of each row are chains enough */
-        for (; !t.from_dram && j + groups * LT <= cols; j += groups * LT)
-            GEMM_NAME(column_block)
-            (whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, sums + j, WIDTH);
+        for (; !t.from_dram && j + groups * LT <= cols; j += groups * LT) GEMM_NAME(column_block)
+        (whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, sums + j, WIDTH);
         for (; !t.from_dram && groups > 2 && j + 2 * LT <= cols; j += 2 * LT)
             GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, sums + j, WIDTH);
 #else

@@ -513,7 +513,8 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
     const bool as_one = !p->conv && p->a_col == 1 && p->a_row == p->k && p->padded == p->k && !p->row_sums;
     const bool plain = p->result == WICK_INT8_I32 && !p->row_sums && !p->amx;
     int64_t had = -1, configured = 0;                /* the rows that are laid out; that AMX tiles have */
-    const bool from_dram = p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
+    const bool from_dram =
+        p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
     for (int64_t t = begin; t < end; t++) {
         const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows,
                       r1 = WICK_MIN(p->m, r0 + p->rows);

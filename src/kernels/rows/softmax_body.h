@@ -33,8 +33,8 @@ static ROWS_T ROWS_NAME(row_max)(const ROWS_T *x, int64_t n) {
     return ROWS_NAME(fold_max)(acc);
 }
 
-/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum(). from_dram: what
- * is `ahead` elements further is asked for; a constant at every call. */
+/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum().
+ * from_dram: what is `ahead` elements further is asked for; a constant at every call. */
 ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *y, const bool from_dram,
                                         int64_t ahead) {
     enum { L = ROWS_NAME(L), ACC = ROWS_NAME(ACC) };

@@ -14,7 +14,7 @@ typedef struct wick_windows {
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
     bool adaptive;
     bool inside;      /* averages are over inputs that exist, not over padding too */
-    bool from_dram;         /* images come from memory: the next are asked for */
+    bool from_dram;   /* images come from memory: the next are asked for */
     int64_t channels; /* of images that have them last; 0: planes of one */
 } wick_windows;
 size_t wick_windows_scratch(const wick_windows *w); /* bytes that each worker needs, for max and mean */
