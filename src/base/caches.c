@@ -59,7 +59,8 @@ static void find(void) {
     unsigned a, b, c, d;
     /* AMD's leaf first: where it is, leaf 4 is empty. Intel SDM vol. 2A and AMD APM vol. 3, CPUID. */
     const bool of_amd =
-        (unsigned)__get_cpuid_max(0x80000000, NULL) >= 0x8000001D && __get_cpuid(0x80000001, &a, &b, &c, &d) && c >> 22 & 1;
+        (unsigned)__get_cpuid_max(0x80000000, NULL) >= 0x8000001D &&
+        __get_cpuid(0x80000001, &a, &b, &c, &d) && (c >> 22 & 1);
     const unsigned leaf = of_amd ? 0x8000001D : 4;
     for (unsigned i = 0; i < MOST_LEVELS && __get_cpuid_count(leaf, i, &a, &b, &c, &d); i++)
         if (!wick_cache_of_cpuid(&found, a, b, c)) break;
