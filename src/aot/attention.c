@@ -262,7 +262,7 @@ wick_status wick_c_print_attention(wick_c_printer *p, const wick_step *s) {
     const wick_attention_job *a = &m->a;
     const wick_dtype dtype = a->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const char *type = wick_c_type(a->type), *fma = a->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA",
-               *exp = a->type == WICK_CF32 ? "wick_weight_exp_f32" : "wick_weight_exp_f64", *comma = "";
+               *exp = a->type == WICK_CF32 ? "wick_attention_exp_f32" : "wick_weight_exp_f64", *comma = "";
     wick_text t = (wick_text){0};
     wick_text_add(&t, "(");
     for (size_t k = 0; k < WICK_COUNTOF(parameters); k++) {

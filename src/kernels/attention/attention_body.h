@@ -61,17 +61,6 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
     }
     for (i = 0; i + 4 <= keys; i += 4) {
         ATT_T *restrict a = scores + i * BQ, *restrict b = a + BQ, *restrict c = b + BQ, *restrict d = c + BQ;
-#ifdef ATT_EXP_VECTORS
-        const wick_weight_vec scaled = by - (wick_weight_vec){0};
-        for (int64_t q = 0; q < n; q += ATT_VECTOR) {
-            const wick_weight_vec top = ATT_AT(shift + q);
-            wick_weight_vec x[4] = {ATT_AT(a + q) * scaled - top, ATT_AT(b + q) * scaled - top,
-                                    ATT_AT(c + q) * scaled - top, ATT_AT(d + q) * scaled - top};
-            ATT_EXP_VECTORS(x, 4);
-            ATT_AT(a + q) = x[0], ATT_AT(b + q) = x[1], ATT_AT(c + q) = x[2], ATT_AT(d + q) = x[3];
-            ATT_AT(part + q) += (x[0] + x[1]) + (x[2] + x[3]);
-        }
-#else
         for (int64_t q = 0; q < n; q++) {
             a[q] = ATT_EXP(a[q] * by - shift[q]);
             b[q] = ATT_EXP(b[q] * by - shift[q]);
@@ -79,7 +68,6 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
             d[q] = ATT_EXP(d[q] * by - shift[q]);
             part[q] += (a[q] + b[q]) + (c[q] + d[q]);
         }
-#endif
     }
     for (; i < keys; i++) {
         ATT_T *restrict a = scores + i * BQ;

@@ -22,16 +22,9 @@ enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 
 #define ATT_T       float
 #define ATT_NAME(x) x##_f32
-#define ATT_EXP     wick_weight_exp_f32
+#define ATT_EXP     wick_attention_exp_f32
 #define ATT_LOG     wick_log_f32
-#if WICK_TIER_ID >= 2 /* a vector of lanes at p */
-typedef float att_vector __attribute__((vector_size(sizeof(wick_weight_vec)), aligned(sizeof(float)), may_alias));
-enum { ATT_VECTOR = sizeof(att_vector) / sizeof(float) };
-#define ATT_AT(p)       (*(att_vector *)(p))
-#define ATT_EXP_VECTORS wick_weight_exp_vectors
-#endif
 #include ATT_BODY
-#undef ATT_EXP_VECTORS
 #undef ATT_T
 #undef ATT_NAME
 #undef ATT_EXP

@@ -20,8 +20,10 @@
 #define ROWS_NAME(x) x##_f32
 #define ROWS_EXP     wick_weight_exp_f32
 #define ROWS_LOG     wick_log_f32
-#if WICK_TIER_ID >= 2
-#define ROWS_EXP_VECTORS wick_weight_exp_vectors
+#if WICK_TIER_ID == 3
+#define ROWS_EXP_VEC wick_weight_exp_f32x16
+#elif WICK_TIER_ID == 2
+#define ROWS_EXP_VEC wick_weight_exp_f32x8
 #endif
 #if WICK_TIER_ID == 0
 #include "kernels/rows/rows_ref.h"
@@ -35,7 +37,7 @@
 #undef ROWS_NAME
 #undef ROWS_EXP
 #undef ROWS_LOG
-#undef ROWS_EXP_VECTORS
+#undef ROWS_EXP_VEC
 
 #define ROWS_T       double
 #define ROWS_BITS    64

@@ -9,10 +9,8 @@ enum { ROWS_NAME(SHORT) = 32, ROWS_NAME(WIDE) = 16, ROWS_NAME(PER) = ROWS_NAME(W
 
 /* t[c] = exp(t[c]); n is a multiple of L. */
 ROWS_INLINE void ROWS_NAME(exp_all)(ROWS_NAME(vec) *t, int64_t n) {
-#ifdef ROWS_EXP_VECTORS
-    int64_t i = 0;
-    for (; i + 4 <= n / ROWS_NAME(L); i += 4) ROWS_EXP_VECTORS(t + i, 4);
-    for (; i < n / ROWS_NAME(L); i++) ROWS_EXP_VECTORS(t + i, 1);
+#ifdef ROWS_EXP_VEC
+    for (int64_t i = 0; i < n / ROWS_NAME(L); i++) t[i] = ROWS_EXP_VEC(t[i]);
 #else
     ROWS_T *e = (ROWS_T *)t;
     n &= ~(int64_t)(ROWS_NAME(L) - 1);
@@ -43,10 +41,18 @@ ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, 
     int64_t i = 0;
     for (; i + L * ACC <= n; i += L * ACC) {
         for (int v = 0; from_dram && v < ACC; v++) __builtin_prefetch(x + i + v * L + ahead);
+#ifdef ROWS_EXP_VEC /* one after the other: an exponential takes half of AVX2's registers */
+        for (int v = 0; v < ACC; v++) {
+            e[0] = ROWS_EXP_VEC(ROWS_NAME(load)(x + i + v * L) - shift);
+            if (y) ROWS_NAME(store)(y + i + v * L, e[0]);
+            acc[v] += e[0];
+        }
+#else
         for (int v = 0; v < ACC; v++) e[v] = ROWS_NAME(load)(x + i + v * L) - shift;
         ROWS_NAME(exp_all)(e, L * ACC);
         for (int v = 0; v < ACC; v++) acc[v] += e[v];
         for (int v = 0; y && v < ACC; v++) ROWS_NAME(store)(y + i + v * L, e[v]);
+#endif
     }
     for (int v = 0; v < ACC; v++, i += L) { /* constant bounds keep acc in registers */
         if (i >= n) break;
