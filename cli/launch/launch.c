@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 enum {
-    KEPT = 1 << 16, /* bytes of what a rank prints */
-    LINE = 1 << 12, /* --verbose: longer lines are cut in two */
-    TERM_MS = 500,  /* after a rank failed the others may say so themselves before they get SIGTERM */
-    KILL_MS = 4000, /* and then SIGKILL */
-    INSISTS = 3,    /* signals to this process after which ranks get SIGKILL */
+    KEPT = 1 << 16,  /* bytes of what a rank prints */
+    LINE = 1 << 12,  /* --verbose: longer lines are cut in two */
+    TERM_MS = 500,   /* after a rank failed the others may say so themselves before they get SIGTERM */
+    KILL_MS = 4000,  /* and then SIGKILL */
+    INSISTS = 3,     /* signals to this process after which ranks get SIGKILL */
     WAIT_MOST = 3600 /* seconds that poll waits at once */
 };
 

@@ -169,8 +169,8 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
     const bool rows = is_of_rows(c), numbers = rows && c->task->kind == TASK_REGRESS;
     char *scales = numbers ? scales_of(c) : NULL;
     const char *const pairs[] = {
-        CLASSIFIER_META_CODING, c->coding, CLASSIFIER_META_NAMES, c->names, "wick.loss", c->loss,
-        "wick.target",          scales};
+        CLASSIFIER_META_CODING, c->coding, CLASSIFIER_META_NAMES, c->names, CLASSIFIER_META_LOSS, c->loss,
+        CLASSIFIER_META_TARGET, scales};
     const char *names[MOST_HEADS] = {c->task->output, "reconstruction"};
     int code = numbers && !scales ? log_fail(CLI_FAILED, "out of memory") : describe_samples(c, &doc);
     int outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;

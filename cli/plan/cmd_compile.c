@@ -151,7 +151,8 @@ int cmd_compile(cli_options *o) {
     if (o->train && !groups_read(&groups, o->update.group, o->freeze, 1, error, sizeof error))
         return log_fail(CLI_USAGE, "%s", error);
     wick_context *ctx;
-    if (wick_context_new(&(wick_context_options){.threads = (int)o->threads}, &ctx) != WICK_OK)
+    const wick_tuning any = wick_tuning_of_any_machine(); /* the files are the same on all of one architecture */
+    if (wick_context_new(&(wick_context_options){.threads = (int)o->threads, .tuning = &any}, &ctx) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     planned p = {0};
     int code = planned_open(&p, o, ctx);

@@ -16,8 +16,12 @@
 
 /* The parts of data by which samples are told apart: learned from, tested, and chosen by where those lie apart. */
 enum { CLASSIFIER_PARTS = 3 };
-#define CLASSIFIER_META_CODING "wick.coding" /* metadata of an ONNX file of a table's classes: as the coding ... */
-#define CLASSIFIER_META_NAMES  "wick.classes" /* ... and names, with tabs between, of a checkpoint */
+/* Metadata of an ONNX file of a table: as the coding and the names, with tabs between, of a checkpoint; of a regression
+ * also as its loss, and a mean and a deviation for each target. */
+#define CLASSIFIER_META_CODING "wick.coding"
+#define CLASSIFIER_META_NAMES  "wick.classes"
+#define CLASSIFIER_META_LOSS   "wick.loss"
+#define CLASSIFIER_META_TARGET "wick.target"
 #define CLASSIFIER_IDENTITY "identity."                      /* and a part, in metadata */
 extern const char *const classifier_parts[CLASSIFIER_PARTS]; /* "train", "test", "val" */
 

@@ -298,7 +298,7 @@ static int take_scales(classifier *c, const char *path, const char *text) {
 
 /* That numbers are learned, and by which loss. */
 static int take_regression(classifier *c, const char *path) {
-    const char *loss = meta_of(c, "wick.loss"), *scales = meta_of(c, "wick.target");
+    const char *loss = meta_of(c, CLASSIFIER_META_LOSS), *scales = meta_of(c, CLASSIFIER_META_TARGET);
     static const char *const losses[] = {"mse", "mae", "huber", "snr"};
     bool known = false;
     if (!loss || !scales) return CLI_OK;

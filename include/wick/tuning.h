@@ -38,6 +38,9 @@ typedef struct wick_tuning_field {
 } wick_tuning_field;
 WICK_API int wick_tuning_count(void);
 WICK_API wick_tuning_field wick_tuning_at(int i);
+/* The defaults of the tier in use where a machine tells nothing of its caches. A context by them makes the same plans
+ * on every machine of that tier, as files that are kept want them (wick_plan_write_c); bits are the same by any. */
+WICK_API wick_tuning wick_tuning_of_any_machine(void);
 
 /* What measurements are valid for: "AMD EPYC 9R14; avx512 vnni; Wick 0.1.0": CPU, tier and extensions in use, version.
  * Static. */

@@ -10,8 +10,7 @@
 #include <cpuid.h>
 #endif
 
-/* Larger ones are no caches of a core's: nothing that is laid out by them gains. */
-enum { MOST_LEVELS = 8 };
+enum { MOST_CACHES = 8 }; /* that are asked for; a core has four: of data and of instructions, L2, L3 */
 
 static void put(wick_caches *c, int level, int64_t bytes) {
     if (bytes <= 0) return;
@@ -39,7 +38,7 @@ static int64_t bytes_of(const char *text) {
 
 wick_caches wick_caches_of_system(const char *root) {
     wick_caches c = {0};
-    for (int i = 0; i < MOST_LEVELS; i++) {
+    for (int i = 0; i < MOST_CACHES; i++) {
         static const char *const names[] = {"level", "type", "size"};
         char path[512], text[3][32];
         for (int k = 0; k < 3; k++) {
@@ -62,7 +61,7 @@ static void find(void) {
         (unsigned)__get_cpuid_max(0x80000000, NULL) >= 0x8000001D &&
         __get_cpuid(0x80000001, &a, &b, &c, &d) && (c >> 22 & 1);
     const unsigned leaf = of_amd ? 0x8000001D : 4;
-    for (unsigned i = 0; i < MOST_LEVELS && __get_cpuid_count(leaf, i, &a, &b, &c, &d); i++)
+    for (unsigned i = 0; i < MOST_CACHES && __get_cpuid_count(leaf, i, &a, &b, &c, &d); i++)
         if (!wick_cache_of_cpuid(&found, a, b, c)) break;
 #endif
     const wick_caches files = found.l1 && found.l2 ? found : wick_caches_of_system("");

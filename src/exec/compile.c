@@ -533,7 +533,7 @@ wick_status wick_workspace_new_in(wick_shared_arena *a, wick_plan *p, wick_works
             "workspace_new_in: the arena, the plan or out is NULL, or the arena is another context's");
     *out = NULL;
     if (atomic_exchange(&a->busy, true))
-        return wick_context_fail(p->ctx, WICK_ERR_BUSY, 
+        return wick_context_fail(p->ctx, WICK_ERR_BUSY,
                                  "workspace_new_in: another workspace of the arena runs, or is made");
     wick_status status = grow(a, WICK_MAX(wick_workspace_room(p), WICK_ALIGN));
     if (status == WICK_OK && (status = workspace_new(p, true, out)) != WICK_OK)

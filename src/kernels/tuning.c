@@ -138,6 +138,8 @@ wick_tuning_field wick_tuning_at(int i) {
     return f;
 }
 
+wick_tuning wick_tuning_of_any_machine(void) { return unsized[wick_tier_current()]; }
+
 wick_tuning wick_tuning_whole(const wick_tuning *tuning) {
     return whole(tuning ? *tuning : (wick_tuning){0}, default_now());
 }

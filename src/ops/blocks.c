@@ -34,15 +34,9 @@ void wick_blocks_grad(wick_gradient *g, wick_blocks_floats *floats) {
     if (has & WICK_BLOCKS_BIAS && g->need[g->n_in - 1]) g->gin[g->n_in - 1] = g->gout[0];
 }
 
-wick_tensor *wick_blocks_widened(wick_tensor *x) {
-    return x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16)
-               ? wick_as(x, WICK_F32)
-               : x;
-}
-
 wick_tensor *wick_blocks_linear(const wick_op *op, wick_tensor *x, wick_tensor *q, wick_tensor *scales,
                                 wick_tensor *zeros, wick_tensor *bias) {
-    wick_tensor *in[5] = {wick_blocks_widened(x), q, scales};
+    wick_tensor *in[5] = {wick_widened(x), q, scales};
     int n = 3;
     const wick_blocks_attr a = {.has = (zeros ? WICK_BLOCKS_ZEROS : 0) | (bias ? WICK_BLOCKS_BIAS : 0)};
     if (zeros) in[n++] = zeros;

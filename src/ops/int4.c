@@ -207,7 +207,7 @@ static wick_tensor *packed(wick_tensor *x) {
     return wick_cast(wick_add(low, wick_mul(high, wick_like(high, 16))), WICK_U8);
 }
 wick_tensor *wick_quantize_blocks(wick_tensor *w, int64_t block, wick_tensor **scales, wick_tensor **zeros) {
-    w = wick_blocks_widened(w);
+    w = wick_widened(w);
     if (w && !w->error && (wick_tensor_dtype(w) != WICK_F32 || wick_tensor_rank(w) != 2))
         w = wick_poison(w->ctx, WICK_ERR_SHAPE, "quantize_blocks(%s): takes a matrix of f32", wick_shown_of(w).text);
     if (w && !w->error && (block < LEAST_BLOCK || (block & (block - 1)) || block > INT32_MAX))

@@ -248,10 +248,10 @@ typedef wick_tensor *wick_blocks_floats(wick_tensor *q, wick_tensor *scales, wic
 wick_status wick_blocks_infer(wick_infer *i);
 double wick_blocks_flops(const wick_node *node);
 void wick_blocks_grad(wick_gradient *g, wick_blocks_floats *floats);
-wick_tensor *wick_blocks_widened(wick_tensor *x); /* f16 and bf16 as f32 */
 /* Records op with x widened, and those of zeros and bias that aren't NULL. */
 wick_tensor *wick_blocks_linear(const wick_op *op, wick_tensor *x, wick_tensor *q, wick_tensor *scales,
                                 wick_tensor *zeros, wick_tensor *bias);
+wick_tensor *wick_widened(wick_tensor *x); /* f16 and bf16 as f32 */
 /* What a quantize or dequantize node stands for, as elementwise ops of its inputs. */
 wick_tensor *wick_quantize_written_out(const wick_node *node, wick_tensor *const *in);
 

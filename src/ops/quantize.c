@@ -184,6 +184,11 @@ const wick_op wick_op_quantize_dynamic = {.name = "quantize_dynamic",
 
 /* ---- public ------------------------------------------------------------------------------------------------------ */
 
+wick_tensor *wick_widened(wick_tensor *x) {
+    return x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16)
+               ? wick_as(x, WICK_F32)
+               : x;
+}
 static wick_tensor *record(const wick_op *op, wick_tensor *x, wick_tensor *scale, wick_tensor *zero, int axis,
                            wick_dtype dtype) {
     wick_tensor *in[3] = {x, scale, zero};
@@ -193,18 +198,14 @@ static wick_tensor *record(const wick_op *op, wick_tensor *x, wick_tensor *scale
     return wick_record(NULL, op, zero ? 3 : 2, in, &a, sizeof a);
 }
 wick_tensor *wick_quantize(wick_tensor *x, wick_tensor *scale, wick_tensor *zero, int axis, wick_dtype dtype) {
-    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16))
-        x = wick_as(x, WICK_F32);
-    return record(&wick_op_quantize, x, scale, zero, axis, dtype);
+    return record(&wick_op_quantize, wick_widened(x), scale, zero, axis, dtype);
 }
 wick_tensor *wick_dequantize(wick_tensor *q, wick_tensor *scale, wick_tensor *zero, int axis) {
     return record(&wick_op_dequantize, q, scale, zero, axis, WICK_F32);
 }
 wick_tensor *wick_quantize_dynamic(wick_tensor *x, wick_tensor **scale, wick_tensor **zero) {
-    wick_tensor *out[3] = {NULL, NULL, NULL};
-    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16))
-        x = wick_as(x, WICK_F32);
-    wick_record_n(NULL, &wick_op_quantize_dynamic, 1, &x, NULL, 0, 3, out);
+    wick_tensor *in[1] = {wick_widened(x)}, *out[3] = {NULL, NULL, NULL};
+    wick_record_n(NULL, &wick_op_quantize_dynamic, 1, in, NULL, 0, 3, out);
     if (scale) *scale = out[1];
     if (zero) *zero = out[2];
     return out[0];

@@ -200,6 +200,10 @@ TEST(sizes_follow_the_caches) {
             CHECK_INT(t.stream_bytes, machines[i].stream);
             CHECK_INT(t.cost_l3_bytes, machines[i].l3);
         }
+    /* that of any machine asks none */
+    const wick_tuning any = wick_tuning_of_any_machine(),
+                      none = wick_tuning_for(wick_tier_current(), &(wick_caches){0});
+    CHECK(!memcmp(&any, &none, sizeof any));
     const wick_caches here = wick_caches_found();
     const wick_tuning t = wick_tuning_for(wick_tier_current(), &here);
     CHECK(!memcmp(&t, wick_tuning_or_default(NULL), sizeof t));

@@ -118,25 +118,11 @@ static wick_node *without_bias(wick_graph *graph, wick_node *node) {
     return find_scaled(graph, node, &s) ? with_result(graph, &s, NULL) : NULL;
 }
 
-static wick_status replace(wick_graph *graph, wick_node *(*rule)(wick_graph *graph, wick_node *node), wick_msg *msg) {
-    ++graph->ctx->walk; /* whose marks dce takes over */
-    for (size_t i = 0; i < graph->n; i++) wick_note_fixed(graph, graph->nodes[i]);
-    wick_count_readers(graph);
-    WICK_TRY(wick_rewrite(graph, rule, msg));
-    return wick_pass_dce(graph, msg);
-}
-
 wick_status wick_pass_int8_result(wick_graph *graph, wick_msg *msg) {
     bool any = false;
     for (size_t i = 0; i < graph->n; i++)
         any |= graph->nodes[i]->op == &wick_op_int8_matmul || graph->nodes[i]->op == &wick_op_int8_conv;
     if (!any) return WICK_OK;
-    const char *site = wick_site();
-    wick_scope *scope = wick_scope_open(graph->ctx);
-    if (!scope) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory scaling sums of products");
-    wick_status status = replace(graph, with_bias, msg);
-    if (status == WICK_OK) status = replace(graph, without_bias, msg);
-    wick_scope_close(&scope);
-    wick_here(site);
-    return status;
+    return wick_rewrite_in_turn(graph, 2, (wick_rule *const[]){with_bias, without_bias},
+                                "scaling sums of products", msg);
 }

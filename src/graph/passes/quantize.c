@@ -288,16 +288,6 @@ wick_status wick_pass_quantize(wick_graph *graph, wick_msg *msg) {
     bool any = false;
     for (size_t i = 0; i < graph->n; i++) any |= graph->nodes[i]->op == &wick_op_dequantize;
     if (!any) return WICK_OK;
-    const char *site = wick_site();
-    wick_scope *scope = wick_scope_open(graph->ctx);
-    if (!scope) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking quantised products together");
-    wick_count_readers(graph);
-    wick_status status = wick_rewrite(graph, with_quantised_result, msg);
-    if (status == WICK_OK) status = wick_pass_dce(graph, msg);
-    wick_count_readers(graph);
-    if (status == WICK_OK) status = wick_rewrite(graph, with_real_result, msg);
-    if (status == WICK_OK) status = wick_pass_dce(graph, msg);
-    wick_scope_close(&scope);
-    wick_here(site);
-    return status;
+    return wick_rewrite_in_turn(graph, 2, (wick_rule *const[]){with_quantised_result, with_real_result},
+                                "taking quantised products together", msg);
 }

@@ -1,7 +1,7 @@
 /* rewrite.c: the loop that passes share which replace single nodes. */
 #include "graph/passes/rewrite.h"
 
-wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph, wick_node *node), wick_msg *msg) {
+wick_status wick_rewrite(wick_graph *graph, wick_rule *rule, wick_msg *msg) {
     wick_node **old = graph->nodes;
     size_t n = graph->n;
     graph->nodes = NULL;
@@ -34,4 +34,21 @@ void wick_note_fixed(wick_graph *graph, wick_node *node) {
     for (int i = 0; i < graph->n_outputs && node->op == &wick_op_data; i++)
         fixed &= !graph->output_leaf || graph->output_leaf[i] != (int32_t)node->slot[0];
     if (fixed) node->mark = graph->ctx->walk;
+}
+
+wick_status wick_rewrite_in_turn(wick_graph *graph, int n, wick_rule *const *rules, const char *doing, wick_msg *msg) {
+    const char *site = wick_site();
+    wick_scope *scope = wick_scope_open(graph->ctx);
+    if (!scope) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory %s", doing);
+    wick_status status = WICK_OK;
+    for (int i = 0; i < n && status == WICK_OK; i++) {
+        ++graph->ctx->walk; /* whose marks dce takes over */
+        for (size_t k = 0; k < graph->n; k++) wick_note_fixed(graph, graph->nodes[k]);
+        wick_count_readers(graph);
+        status = wick_rewrite(graph, rules[i], msg);
+        if (status == WICK_OK) status = wick_pass_dce(graph, msg);
+    }
+    wick_scope_close(&scope);
+    wick_here(site);
+    return status;
 }

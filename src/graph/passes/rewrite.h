@@ -20,7 +20,11 @@ static inline void wick_count_readers(wick_graph *graph) {
     for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i]->id++;
 }
 /* Walks the graph in order and puts what rule makes, if it makes something, in the place of each node. */
-wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph, wick_node *node), wick_msg *msg);
+typedef wick_node *wick_rule(wick_graph *graph, wick_node *node);
+wick_status wick_rewrite(wick_graph *graph, wick_rule *rule, wick_msg *msg);
+/* A pass of n rules, each over the whole graph, with readers counted and fixed values noted; what one left unused goes
+ * before the next. doing: "scaling sums", of what there was no memory for. */
+wick_status wick_rewrite_in_turn(wick_graph *graph, int n, wick_rule *const *rules, const char *doing, wick_msg *msg);
 /* Does v follow from constants and from states that the plan doesn't assign alone? Of nodes that were noted, in order,
  * since the pass took ctx->walk as its own. */
 static inline bool wick_is_fixed(const wick_graph *graph, const wick_value *v) {
