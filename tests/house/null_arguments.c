@@ -230,7 +230,8 @@ typedef struct declaration {
         S(wick_class_score) S(wick_mix) S(wick_named) S(wick_onnx_info) S(wick_onnx_op) S(wick_onnx_port)              \
         S(wick_quantizer_layer) S(wick_pruner_layer) S(wick_layer_error) \
             S(wick_onnx_row) S(wick_op_info) S(wick_pass_info) S(wick_plan_buffer) S(wick_plan_info)                   \
-                S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field)         \
+                S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning)               \
+                S(wick_tuning_field)                                                                                  \
                     S(wick_loader_place) S(wick_pictures) S(wick_profile_info) S(wick_profile_row)       \
                     S(wick_memory_snapshot_info)                                                                       \
                     S(wick_memory_use) S(wick_memory_row)
